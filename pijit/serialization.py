@@ -546,8 +546,8 @@ def checked_export(net: Any, inputs: Any, file_name: Any, file_format: Any) -> s
     _check.need("export", "file_name", file_name, _check.STR)
     _check.need("export", "file_format", file_format, _check.one_of("MINDIR", "AIR", "ONNX"))
     if file_format == "AIR":
-        raise RuntimeError(f"For 'export', the format {file_format!r} can't be written here: save the parameters with "
-                           "save_checkpoint, and build the network by its code.")
+        raise RuntimeError("For 'export', the format 'AIR', which Ascend's compiler alone reads, can't be written: "
+                           "write 'MINDIR' or 'ONNX'.")
     for x in inputs:
         if not isinstance(x, Tensor):
             raise _check.refused("export", "inputs", _check.type_("Tensors"), x)

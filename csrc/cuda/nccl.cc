@@ -1,5 +1,6 @@
-// Collectives by NCCL, opened at run time. They run on a stream beside the device's: each waits
-// there for what it reads, and the device's stream for what they write. Communicators do not block
+// Collectives and messages by NCCL, opened at run time. They run on streams beside the device's:
+// each waits there for what it reads, and the device's stream for what they write. Collectives of
+// all groups share one, a group that is made apart has its own. Communicators do not block
 // the host (NCCL 2.18 or later): whoever calls asks until they are ready, and can give up.
 #include <climits>
 #include <cstring>
@@ -158,7 +159,7 @@ class Nccl : public DeviceCollectives {
     check(lib_.unique_id(&id), nullptr, "making the id of a communicator");
     return {id.bytes, id.bytes + sizeof id.bytes};
   }
-  Group make_group(std::span<const char> id, int members, int own) override {
+  Group make_group(std::span<const char> id, int members, int own, bool apart) override {
     gpu_.enter();
     UniqueId meeting;
     std::memcpy(meeting.bytes, id.data(), sizeof meeting.bytes);
@@ -166,6 +167,8 @@ class Nccl : public DeviceCollectives {
     auto g = std::make_unique<Members>();
     g->own = own;
     g->size = members;
+    g->stream = stream_;
+    if (apart) gpu_.check(gpu_.driver().stream_create(&g->stream, kNonBlocking), "making a stream");
     check(lib_.init(&g->comm, members, meeting, own, &config), nullptr, "making a communicator");
     std::lock_guard lock(mu_);
     return all_.emplace_back(std::move(g)).get();
@@ -176,14 +179,14 @@ class Nccl : public DeviceCollectives {
     if (!m->comm) return true;  // it was aborted, and has said why
     int state = kDone;
     check(lib_.async_error(m->comm, &state), m->comm, "asking a communicator");
-    check(state, m->comm, "a collective");
+    check(state, m->comm, "what was started");
     return state != kInProgress;
   }
 
   void start(Group g, const Collective& c, const Event& after) override {
     auto* m = static_cast<Members*>(g);
     gpu_.enter();
-    gpu_.wait_for(stream_, after);
+    gpu_.wait_for(m->stream, after);
     std::lock_guard lock(mu_);
     const auto n = static_cast<size_t>(c.count), size = size_of(c.dtype);
     const bool pairs = reduces(c.kind) && is_complex(c.dtype);
@@ -198,23 +201,23 @@ class Nccl : public DeviceCollectives {
     const auto done = [&](int status) { check(status, m->comm, "starting a collective"); };
     switch (c.kind) {
       case Collective::kAllReduce:
-        done(lib_.all_reduce(in, out, count, type, op, m->comm, stream_));
+        done(lib_.all_reduce(in, out, count, type, op, m->comm, m->stream));
         break;
       case Collective::kAllGather:
-        done(lib_.all_gather(in, out, count, type, m->comm, stream_));
+        done(lib_.all_gather(in, out, count, type, m->comm, m->stream));
         break;
       case Collective::kReduceScatter:
-        done(lib_.reduce_scatter(in, out, count, type, op, m->comm, stream_));
+        done(lib_.reduce_scatter(in, out, count, type, op, m->comm, m->stream));
         break;
       case Collective::kBroadcast:
-        done(lib_.broadcast(in, out, count, type, c.root, m->comm, stream_));
+        done(lib_.broadcast(in, out, count, type, c.root, m->comm, m->stream));
         break;
       case Collective::kReduce:
         if (m->own != c.root)
           gpu_.check(gpu_.driver().copy(reinterpret_cast<Address>(out),
-                                        reinterpret_cast<Address>(in), n * size, stream_),
+                                        reinterpret_cast<Address>(in), n * size, m->stream),
                      "copying on the GPU");
-        done(lib_.reduce(in, out, count, type, op, c.root, m->comm, stream_));
+        done(lib_.reduce(in, out, count, type, op, c.root, m->comm, m->stream));
         break;
       case Collective::kGather:
       case Collective::kScatter:
@@ -222,7 +225,24 @@ class Nccl : public DeviceCollectives {
       case Collective::kBarrier: break;
     }
   }
-  std::shared_ptr<Event> started() override { return gpu_.record_on(stream_); }
+  void start_send(Group g, int to, const void* data, size_t bytes, const Event& after) override {
+    auto* m = static_cast<Members*>(g);
+    gpu_.enter();
+    gpu_.wait_for(m->stream, after);
+    std::lock_guard lock(mu_);
+    check(lib_.send(data, bytes, kUint8, to, m->comm, m->stream), m->comm, "sending");
+  }
+  void start_receive(Group g, int from, void* data, size_t bytes, const Event& after) override {
+    auto* m = static_cast<Members*>(g);
+    gpu_.enter();
+    gpu_.wait_for(m->stream, after);
+    std::lock_guard lock(mu_);
+    check(lib_.receive(data, bytes, kUint8, from, m->comm, m->stream), m->comm, "receiving");
+  }
+  std::shared_ptr<Event> started(Group g) override {
+    gpu_.enter();
+    return gpu_.record_on(static_cast<Members*>(g)->stream);
+  }
   void hold(const Event& done) override {
     gpu_.enter();
     gpu_.wait_for(gpu_.stream(), done);
@@ -248,11 +268,13 @@ class Nccl : public DeviceCollectives {
       if (lib_.async_error(comm, &state) != kDone) return;
     }
     if (state == kDone) lib_.destroy(comm);
+    if (m->stream != stream_) gpu_.driver().stream_destroy(m->stream);
   }
 
  private:
   struct Members {
     Comm comm = nullptr;  // null: it is gone
+    Stream stream = nullptr;
     int own = 0, size = 1;
   };
   // All messages of one collective at once, so that none waits for another.
@@ -261,11 +283,11 @@ class Nccl : public DeviceCollectives {
     auto* out = static_cast<char*>(c.out);
     const auto done = [&](int status) { check(status, m.comm, "starting a collective"); };
     const auto send = [&](int to, size_t bytes) {
-      if (bytes) done(lib_.send(in, bytes, kUint8, to, m.comm, stream_));
+      if (bytes) done(lib_.send(in, bytes, kUint8, to, m.comm, m.stream));
       in += bytes;
     };
     const auto receive = [&](int from, size_t bytes) {
-      if (bytes) done(lib_.receive(out, bytes, kUint8, from, m.comm, stream_));
+      if (bytes) done(lib_.receive(out, bytes, kUint8, from, m.comm, m.stream));
       out += bytes;
     };
     const size_t one = static_cast<size_t>(c.count) * size;

@@ -78,8 +78,8 @@ class Transport {
   virtual void abort(int code) = 0;  // ends all processes
 };
 // A library that moves what lies on a device (cuda/nccl.cc), by way of the device's own work: calls
-// start it, on a queue beside the device's, and return. One thread at a time calls it. Failures are
-// OpErrors.
+// start it, on a queue beside the device's, and return. Threads may call it at once, one for each
+// group. Failures are OpErrors.
 class DeviceCollectives {
  public:
   using Group = void*;
@@ -89,13 +89,16 @@ class DeviceCollectives {
   // What the member of rank 0 makes, all others have to know.
   virtual std::vector<char> make_id() = 0;
   virtual size_t id_bytes() const = 0;
-  // Begins to make a group, which `ready` says to be there.
-  virtual Group make_group(std::span<const char> id, int members, int own) = 0;
+  // Begins to make a group, which `ready` says to be there. apart: its work is on a queue of its
+  // own, as nothing orders it among that of other groups.
+  virtual Group make_group(std::span<const char> id, int members, int own, bool apart) = 0;
   // False while the library is at what it was called for. Throws where the group has failed.
   virtual bool ready(Group g) = 0;
   // Behind `after`; when it is `ready`, `started` gives the event that says that it is done.
   virtual void start(Group g, const Collective& c, const Event& after) = 0;
-  virtual std::shared_ptr<Event> started() = 0;
+  virtual void start_send(Group g, int to, const void* data, size_t bytes, const Event& after) = 0;
+  virtual void start_receive(Group g, int from, void* data, size_t bytes, const Event& after) = 0;
+  virtual std::shared_ptr<Event> started(Group g) = 0;
   // The device's own work from now on waits for it.
   virtual void hold(const Event& done) = 0;
   // Ends all that goes on. Whoever waits for the device gets the error `why` from now on.
@@ -145,9 +148,9 @@ void wait(std::string_view op, int64_t ticket, void* out, int64_t count);
 uint64_t begun();
 // To and from a member. Sending copies and does not wait.
 void send(std::string_view op, const std::string& group, int to, int tag, DType dtype,
-          const void* data, int64_t count);
+          const void* data, int64_t count, Device& d);
 void receive(std::string_view op, const std::string& group, int from, int tag, DType dtype,
-             void* data, int64_t count);
+             void* data, int64_t count, Device& d);
 
 }  // namespace processes
 }  // namespace pijit

@@ -1,4 +1,4 @@
-"""Communication of processes, of which there is one: rank 0 of 1."""
+"""Communication of processes: `init`, ranks, groups."""
 
 from pijit.communication import management
 from pijit.communication._comm_helper import GlobalComm

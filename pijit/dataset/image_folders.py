@@ -341,14 +341,16 @@ def fields(op: str, path: str, line: str, count: int, separator: str | None = No
     return found
 
 
-def whole_number(op: str, path: str, text: str) -> int:
-    """An int of a list. RuntimeError for another text."""
+def whole_number(op: str, path: str, text: str, least: int = -check.INT32_MAX) -> int:
+    """An int of a list. RuntimeError for another text, and for what the column's type cannot hold: `least` is 0 for
+    unsigned ones."""
     try:
         value = int(text)
     except ValueError:
         value = None
-    if value is None or abs(value) > check.INT32_MAX:
-        raise RuntimeError(f"[{op}] {path!r} should have a whole number, but has {text[:40]!r}.")
+    if value is None or not least <= value <= check.INT32_MAX:
+        raise RuntimeError(f"[{op}] {path!r} should have a whole number{' from 0' if not least else ''}, but has "
+                           f"{text[:40]!r}.")
     return value
 
 
@@ -402,7 +404,7 @@ class Places365Dataset(_Labelled):
         path = self._path(next((n for n in names if os.path.isfile(self._path(n))), names[0]))
         for line in read_lines(op, path):
             name, label = fields(op, path, line, 2)
-            yield inside(self, folder, name.lstrip("/")), whole_number(op, path, label)
+            yield inside(self, folder, name.lstrip("/")), whole_number(op, path, label, 0)
 
 
 class CelebADataset(Listed):

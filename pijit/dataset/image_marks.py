@@ -194,9 +194,7 @@ class WIDERFaceDataset(UsageImages):
         op, path, found = "WIDERFaceDataset", self._path("wider_face_split", f"wider_face_{part}_bbx_gt.txt"), {}
         lines = iter(read_lines(op, path))
         for name in lines:
-            count = whole_number(op, path, next(lines, ""))
-            if count < 0:
-                raise RuntimeError(f"[{op}] {path!r} has {count} faces of {name!r}.")
+            count = whole_number(op, path, next(lines, ""), 0)
             # (an image without faces has a line of zeros)
             faces = [fields(op, path, next(lines, ""), 10) for _ in range(max(count, 1))]
             found[inside(self, f"WIDER_{part}", "images", name.strip())] = np.array(
@@ -270,8 +268,8 @@ class VOCDataset(Listed):
             if box is None or item.findtext("name") is None:
                 raise RuntimeError(f"[{op}] {path!r} has an object without a name or bndbox.")
             x, y, right, below = (_number(op, path, box.findtext(n)) for n in ("xmin", "ymin", "xmax", "ymax"))
-            marks = [whole_number(op, path, item.findtext(n) or "0") for n in ("difficult", "truncated")]
-            if not (0 <= x <= right and 0 <= y <= below) or min(marks) < 0:
+            marks = [whole_number(op, path, item.findtext(n) or "0", 0) for n in ("difficult", "truncated")]
+            if not (0 <= x <= right and 0 <= y <= below):
                 raise RuntimeError(f"[{op}] {path!r} has the box {[x, y, right, below]}, which is none.")
             found.append((item.findtext("name"), (x, y, right - x, below - y), *marks))
         if not found:

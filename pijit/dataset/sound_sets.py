@@ -198,7 +198,7 @@ class LibriTTSDataset(Sounds, UsageSet):
                     name, original, normalized = fields(op, path, line, 3, "\t")
                     speaker, chapter, *_ = *name.split("_"), "", ""
                     sound = inside(self, os.path.relpath(os.path.dirname(path), self.dataset_dir), f"{name}.wav")
-                    numbers = whole_number(op, path, speaker), whole_number(op, path, chapter)
+                    numbers = whole_number(op, path, speaker, 0), whole_number(op, path, chapter, 0)
                     yield sound, original, normalized, *numbers, name
 
 

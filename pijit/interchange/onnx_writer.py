@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from pijit import _C
 from pijit.interchange import schema
 from pijit.interchange.primitives import DTYPES, SAME
-from pijit.interchange.writer import _dtypes, _fixed, _unwritten, diagonal_places
+from pijit.interchange.writer import _dtypes, _unwritten, diagonal_places, holder, number_of, size_number
 from pijit.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 # Numbers of AttributeProto.AttributeType.
 FLOAT, INT, STRING, INTS = 1, 2, 3, 7
 _ELEMENTS = {name: number for name, (number, _) in DTYPES.items()}  # as in MindIR, but for bfloat16's of tensors
+
+# on sizes; of whole numbers without a sign there is also a division
+_OPERATORS = {ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul", ast.Div: "Div"}
 
 # op -> operator with the same inputs, where it is called otherwise than the primitive
 _SAME = {op: SAME[op] for op in (
@@ -100,6 +104,8 @@ class Writer:
 # --- operations: functions of the writer, the node and the names of its inputs
 
 def _const(w, n, xs):
+    if not n.attrs["value"].startswith("0x"):
+        return size_number(w, n, n.attrs["value"], n.type.dtype, _counted, _OPERATORS)
     size = 1 if n.type.dtype == "bool" else getattr(_dtypes(), n.type.dtype).itemsize
     return w.raw((int(n.attrs["value"], 16) & ((1 << 8 * size) - 1)).to_bytes(size, "little"), n.type.dtype, [])
 
@@ -138,7 +144,7 @@ def _conv2d_dx(w, n, xs):
 def _left(w, n):
     """What the sizes of the result have more than the smallest that fit."""
     a, x, k = n.attrs, w.types[n.inputs[0]].shape[2:], w.types[n.inputs[1]].shape[2:]
-    pads, out = a["pad"], _fixed(n, "shape")[2:]
+    pads, out = a["pad"], n.attrs["shape"][2:]
     if any(not isinstance(d, int) for d in x):
         raise _unwritten(n, "where the image's size varies")
     return [out[d] - ((x[d] - 1) * a["stride"][d] + (k[d] - 1) * a["dilation"][d] + 1 - pads[2 * d] - pads[2 * d + 1])
@@ -177,11 +183,30 @@ def _reduce(operator):
     return write
 
 
+def _counted(w, n, size, dtype):
+    """A size that varies as a number."""
+    name, axis, _ = holder(w, n, size)
+    size = w.of("Gather", w.of("Shape", name), w.number(axis, "int64"))
+    return size if dtype == "int64" else w.of("Cast", size, to=_ELEMENTS[dtype])
+
+
+def _shape(w, n, shape):
+    """A shape as a value. Sizes that vary are those of values that have them."""
+    if all(isinstance(d, int) for d in shape):
+        return w.ints(shape)
+    parts = []
+    for d in shape:
+        if isinstance(d, int):
+            parts.append(w.ints([d]))
+        else:
+            size = size_number(w, n, d, "int64", _counted, {**_OPERATORS, ast.FloorDiv: "Div", ast.Mod: "Mod"})
+            parts.append(w.of("Reshape", size, w.ints([1])))
+    return w.of("Concat", *parts, axis=0)
+
+
 def _reshape(w, n, xs):
     shape = [d if isinstance(d, int) else -1 for d in n.type.shape]
-    if shape.count(-1) > 1:
-        raise _unwritten(n, "where two sizes vary")
-    return w.of("Reshape", xs[0], w.ints(shape), allowzero=True)
+    return w.of("Reshape", xs[0], w.ints(shape) if shape.count(-1) < 2 else _shape(w, n, n.type.shape), allowzero=True)
 
 
 def _slice(w, n, xs):
@@ -231,12 +256,9 @@ def _mod(w, n, xs):
 def _variance(w, n, xs):
     shape = w.types[n.inputs[0]].shape
     axes = tuple(n.attrs["axis"]) or tuple(range(len(shape)))
-    count = [shape[k] for k in axes]
-    if any(not isinstance(d, int) for d in count):
-        raise _unwritten(n, "over a size that varies")
     away = w.of("Sub", xs[0], w.of("ReduceMean", xs[0], w.ints(axes), keepdims=True))
     total = w.of("ReduceSum", w.of("Mul", away, away), w.ints(axes), keepdims=n.attrs["keepdims"])
-    return w.of("Div", total, w.number(float(np.prod(count) - n.attrs["ddof"]), n.type.dtype))
+    return w.of("Div", total, number_of(w, n, [shape[k] for k in axes], n.attrs["ddof"], _counted))
 
 
 def _topk(w, n, xs):
@@ -271,7 +293,7 @@ WRITE = {
     "const": _const, "matmul": _matmul, "dense": _dense, "conv2d": _conv2d, "conv2d_dx": _conv2d_dx, "pad": _pad,
     "max_pool2d": _pool, "avg_pool2d": _pool, "normalize": _normalize, "layer_norm": _layer_norm, "reshape": _reshape,
     "slice": _slice, "diagonal": _diagonal, "gelu": _gelu, "argmax": _argument("ArgMax"), "argmin": _argument("ArgMin"),
-    "broadcast_to": lambda w, n, xs: w.of("Expand", xs[0], w.ints(_fixed(n, "shape"))),
+    "broadcast_to": lambda w, n, xs: w.of("Expand", xs[0], _shape(w, n, n.type.shape)),
     "softmax": lambda w, n, xs: w.of("Softmax", xs[0], axis=n.attrs["axis"]),
     "log_softmax": lambda w, n, xs: w.of("LogSoftmax", xs[0], axis=n.attrs["axis"]),
     "elu": lambda w, n, xs: w.of("Elu", xs[0], alpha=float(n.attrs["alpha"])),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 FLOAT, INT64, STRING, BOOL, TENSORS, TUPLE = 1, 7, 8, 9, 19, 20
 _SPLIT = 1 << 30  # bytes of parameters above which they stand beside, as protocol buffers end at 2 GiB
 _ALIGNED = 64
+_OPERATORS = {ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul", ast.Div: "Div", ast.FloorDiv: "FloorDiv",
+              ast.Mod: "FloorMod"}
 
 
 def _fill(attribute, v, inside=False):
@@ -199,7 +202,61 @@ def _dtypes():
 
 # --- operations: functions of the writer, the node and the names of its inputs
 
+def holder(w: Any, n: Node, size: str) -> tuple[str, int, int]:
+    """The smallest value so far that has a size which varies, as graphs print it: its name, axis and rank."""
+    found = []
+    for id, name in w.names.items():
+        t = w.types[id]
+        if size in t.shape:
+            found.append((len(t.shape), np.prod([d for d in t.shape if isinstance(d, int)]), name, t.shape.index(size)))
+    if not found:
+        raise _unwritten(n, "of a size that varies and that no value has")
+    rank, _, name, axis = min(found)
+    return name, axis, rank
+
+
+def size_number(w: Any, n: Node, text: str, dtype: str, counted: Callable[..., str], operators: dict[type, str]) -> str:
+    """A number computed of sizes that vary. `counted` gives a size as a number."""
+    def value(t):
+        if isinstance(t, ast.Name) or any(ast.unparse(t).replace(" ", "") in w.types[id].shape for id in w.names):
+            return counted(w, n, ast.unparse(t).replace(" ", ""), dtype)
+        if isinstance(t, ast.Constant):
+            return w.number(t.value, dtype)
+        if isinstance(t, ast.BinOp) and type(t.op) in operators:
+            return w.of(operators[type(t.op)], value(t.left), value(t.right))
+        raise _unwritten(n, "of a size that varies")
+    return value(ast.parse(text, mode="eval").body)
+
+
+def _row(w, name, axis, rank):
+    """As many zeros as a value's axis has elements."""
+    zeros = w.of("Cast", w.of("ZerosLike", name), DTYPES["float32"][1])
+    others = tuple(a for a in range(rank) if a != axis)
+    return w.of("ReduceSum", zeros, others, False, False) if others else zeros
+
+
+def _counted(w, n, size, dtype):
+    """A size that varies as a number: ones of that many elements are summed up."""
+    ones = w.of("Cast", w.of("OnesLike", _row(w, *holder(w, n, size))), DTYPES["int64"][1])
+    return w.of("Cast", w.of("ReduceSum", ones, (), False, False), DTYPES[dtype][1])
+
+
+def number_of(w: Any, n: Node, sizes: list[Any], less: int, counted: Callable[..., str]) -> str:
+    """How many elements there are of these sizes, less some. `counted` gives one that varies as a number."""
+    dtype = n.type.dtype
+    fixed = float(np.prod([d for d in sizes if isinstance(d, int)]))
+    varying = [d for d in sizes if not isinstance(d, int)]
+    if not varying:
+        return w.number(fixed - less, dtype)
+    number = w.number(fixed, dtype)
+    for d in varying:
+        number = w.of("Mul", number, counted(w, n, d, dtype))
+    return w.of("Sub", number, w.number(float(less), dtype)) if less else number
+
+
 def _const(w, n, xs):
+    if not n.attrs["value"].startswith("0x"):
+        return size_number(w, n, n.attrs["value"], n.type.dtype, _counted, _OPERATORS)
     size = {"bool": 1}.get(n.type.dtype) or getattr(_dtypes(), n.type.dtype).itemsize
     return w.tensor((int(n.attrs["value"], 16) & ((1 << 8 * size) - 1)).to_bytes(size, "little"), n.type.dtype, ())
 
@@ -243,7 +300,14 @@ def _conv2d(w, n, xs):
 
 def _conv2d_dx(w, n, xs):
     weight = w.types[n.inputs[1]].shape
-    return w.of("Conv2DTranspose", *xs, _fixed(n, "shape"), **_conv_attributes(w, n, weight, weight[0]),
+    sizes = n.attrs["shape"]
+    if isinstance(sizes[0], int) or sizes[0] != w.types[n.inputs[0]].shape[0]:
+        sizes = _fixed(n, "shape")
+    elif all(isinstance(d, int) for d in sizes[1:]):
+        sizes = w.of("MakeTuple", w.of("TupleGetItem", w.of("Shape", xs[0]), 0), *sizes[1:])
+    else:
+        raise _unwritten(n, "where the image's size varies")
+    return w.of("Conv2DTranspose", *xs, sizes, **_conv_attributes(w, n, weight, weight[0]),
                 input_names=("out_backprop", "filter", "input_sizes"), output_names=("output",))
 
 
@@ -317,24 +381,36 @@ def _reduce(w, n, xs):
 def _variance(w, n, xs):
     shape = w.types[n.inputs[0]].shape
     axes = tuple(n.attrs["axis"]) or tuple(range(len(shape)))
-    count = [shape[k] for k in axes]
-    if any(not isinstance(d, int) for d in count):
-        raise _unwritten(n, "over a size that varies")
     away = w.of("Square", w.of("Sub", xs[0], w.of("ReduceMean", xs[0], axes, True)))
     total = w.of("ReduceSum", away, axes, n.attrs["keepdims"], False)
-    return w.of("Div", total, w.number(float(np.prod(count) - n.attrs["ddof"]), n.type.dtype))
+    return w.of("Div", total, number_of(w, n, [shape[k] for k in axes], n.attrs["ddof"], _counted))
 
 
-def _shaped(primitive):
-    def write(w, n, xs):
-        shape = list(n.type.shape)
-        varying = [k for k, d in enumerate(shape) if not isinstance(d, int)]
-        if varying:
-            if primitive != "Reshape" or len(varying) > 1:
-                raise _unwritten(n, "where a size varies")
-            shape[varying[0]] = -1
-        return w.of(primitive, xs[0], tuple(shape))
-    return write
+def _reshape(w, n, xs):
+    shape = list(n.type.shape)
+    varying = [k for k, d in enumerate(shape) if not isinstance(d, int)]
+    if len(varying) > 1:
+        raise _unwritten(n, "where several sizes vary")
+    for k in varying:
+        shape[k] = -1
+    return w.of("Reshape", xs[0], tuple(shape))
+
+
+def _broadcast(w, n, i, x):
+    """A value by its id, in a node's shape. A size that varies it gets from zeros of that many elements."""
+    shape, own, dtype = list(n.type.shape), list(w.types[i].shape), w.types[i].dtype
+    if own == shape:
+        return x
+    own = [1] * (len(shape) - len(own)) + own
+    for k, size in enumerate(shape):
+        if isinstance(size, int):
+            continue
+        if own[k] != size:
+            column = w.of("Reshape", _row(w, *holder(w, n, size)), (-1, *(1 for _ in shape[k + 1:])))
+            column = w.of("Cast", column, DTYPES[dtype][1])
+            x = w.of("LogicalOr" if dtype == "bool" else "Sub", x, column)
+        shape[k] = -1
+    return w.of("BroadcastTo", x, tuple(shape))
 
 
 def _slice(w, n, xs):
@@ -404,15 +480,7 @@ def _arange(w, n, xs):
 
 
 def _select(w, n, xs):
-    shape = n.type.shape
-    same = lambda i, x: x if w.types[i].shape == shape else w.of("BroadcastTo", x, _of_type(n))
-    return w.of("Select", *(same(i, x) for i, x in zip(n.inputs, xs)))
-
-
-def _of_type(n):
-    if any(not isinstance(d, int) for d in n.type.shape):
-        raise _unwritten(n, "where a size varies")
-    return tuple(n.type.shape)
+    return w.of("Select", *(_broadcast(w, n, i, x) for i, x in zip(n.inputs, xs)))
 
 
 def _recurrent(w, n, xs):
@@ -464,8 +532,8 @@ def _same(w, n, xs):
 WRITE = {
     "const": _const, "matmul": _matmul, "dense": _dense, "conv2d": _conv2d, "conv2d_dx": _conv2d_dx, "pad": _pad,
     "max_pool2d": _max_pool, "avg_pool2d": _avg_pool, "normalize": _normalize, "layer_norm": _layer_norm,
-    "variance": _variance, "reshape": _shaped("Reshape"), "broadcast_to": _shaped("BroadcastTo"), "slice": _slice,
-    "diagonal": _diagonal,
+    "variance": _variance, "reshape": _reshape,
+    "broadcast_to": lambda w, n, xs: _broadcast(w, n, n.inputs[0], xs[0]), "slice": _slice, "diagonal": _diagonal,
     "topk": _topk, "one_hot": _one_hot, "gelu": _gelu, "leaky_relu": _leaky, "arange": _arange, "select": _select,
     "recurrent": _recurrent, "identity": _same, "stop_gradient": _same, "cond": _cond,
     "while_loop": _while_loop, "result": lambda w, n, xs: w.of("TupleGetItem", xs[0], n.attrs["index"]),

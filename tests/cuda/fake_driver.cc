@@ -38,6 +38,8 @@ struct FakeEvent {  // so many items of a stream
 struct Item {
   std::function<void()> run;
   FakeEvent after;  // without `run`: waits for it
+  std::function<bool()>
+      moves;  // for `run`: waits for other processes until it says that it is done
 };
 struct FakeStream {
   std::deque<Item> queue;
@@ -51,7 +53,7 @@ std::map<Address, size_t> blocks;
 std::map<const char*, size_t> locked;  // memory of the host that the GPU reads by itself
 size_t held = 0;                       // bytes
 constexpr size_t kTotal = size_t{1} << 28;
-int graphs = 0, kernels = 0;
+int graphs = 0, kernels = 0, opened = -1;
 std::mutex names_mu;
 std::map<void*, std::string> names;  // of kernels
 std::map<std::string, int> started;  // by name
@@ -91,20 +93,24 @@ Address place(size_t n) {
   return at + n <= reinterpret_cast<Address>(region()) + kRegion ? at : 0;
 }
 
-// The next item of a stream; false: there is none that can run.
-bool step(FakeStream& s) {
+// The next item of a stream; false: there is none that can run, or go on.
+bool step(FakeStream& s, bool* waits) {
   std::function<void()> run;
+  std::function<bool()> moves;
   {
     std::lock_guard lock(mu);
     if (s.queue.empty()) return false;
     Item& next = s.queue.front();
-    if (!next.run && !next.after.done()) return false;
+    if (!next.run && !next.moves && !next.after.done()) return false;
     run = std::move(next.run);
-    s.queue.pop_front();
+    moves = next.moves;
+    if (!moves) s.queue.pop_front();
   }
   if (run) run();
+  if (moves && !moves()) return *waits = true, false;
   std::lock_guard lock(mu);
-  if (run) ++s.done;
+  if (moves) s.queue.pop_front();
+  if (run || moves) ++s.done;
   return true;
 }
 int drain() {
@@ -112,8 +118,9 @@ int drain() {
   const bool late = order && !strcmp(order, "late");
   std::lock_guard turn(running);
   const Open open;
-  for (bool any = true; any;) {
-    any = false;
+  for (bool any = true, waits = false; any || waits;) {
+    if (!any) usleep(50);
+    any = waits = false;
     std::vector<FakeStream*> all;
     {
       std::lock_guard lock(mu);
@@ -121,7 +128,7 @@ int drain() {
     }
     if (!late) std::reverse(all.begin(), all.end());
     for (FakeStream* s : all)
-      while (step(*s)) any = true;
+      while (step(*s, &waits)) any = true;
   }
   std::lock_guard lock(mu);
   for (FakeStream* s : streams)
@@ -135,7 +142,7 @@ int later(void* stream, F f) {
   if (captured) return captured->push_back(f), kSuccess;
   std::lock_guard lock(mu);
   auto* s = static_cast<FakeStream*>(stream);
-  s->queue.push_back({f, {}});
+  s->queue.push_back({f, {}, {}});
   ++s->begun;
   return kSuccess;
 }
@@ -155,8 +162,9 @@ using Run = void (*)(const void* arguments, unsigned blocks, unsigned threads);
 extern "C" {
 #define EXPORT __attribute__((visibility("default"))) int
 // For libraries that put work on a stream, or the first one. What waits there for other processes
-// runs by itself, soon, as they may wait for it before anybody here waits for the GPU.
-__attribute__((visibility("default"))) void pijit_fake_later_on(void* stream, void (*f)(void*),
+// (until `f` says that it is done, while the other streams go on) runs by itself, soon, as they may
+// wait for it before anybody here waits for the GPU.
+__attribute__((visibility("default"))) void pijit_fake_later_on(void* stream, int (*f)(void*),
                                                                 void* p) {
   static const bool started = [] {
     std::thread([] {
@@ -171,7 +179,11 @@ __attribute__((visibility("default"))) void pijit_fake_later_on(void* stream, vo
     return true;
   }();
   (void)started;
-  later(stream, [=] { f(p); });
+  if (idle) return;
+  std::lock_guard lock(mu);
+  auto* s = static_cast<FakeStream*>(stream);
+  s->queue.push_back({{}, {}, [=] { return f(p) != 0; }});
+  ++s->begun;
 }
 __attribute__((visibility("default"))) void pijit_fake_later(void (*f)(void*), void* p) {
   later(streams.front(), [=] { f(p); });
@@ -184,8 +196,11 @@ EXPORT cuGetErrorName(int code, const char** name) {
               .c_str();
   return kSuccess;
 }
-EXPORT cuDeviceGetCount(int* n) { return *n = 1, kSuccess; }
-EXPORT cuDeviceGet(int* d, int) { return *d = 0, kSuccess; }
+EXPORT cuDeviceGetCount(int* n) {
+  const char* gpus = getenv("PIJIT_FAKE_GPUS");
+  return *n = gpus ? atoi(gpus) : 1, kSuccess;
+}
+EXPORT cuDeviceGet(int* d, int number) { return *d = opened = number, kSuccess; }
 EXPORT cuDeviceGetName(char* name, int n, int) { return snprintf(name, n, "the host"), kSuccess; }
 EXPORT cuDeviceGetAttribute(int* v, int which, int) {
   *v = which == 75 ? 9 : which == 76 ? 0 : 16;
@@ -243,6 +258,7 @@ EXPORT cuMemHostAlloc(void** p, size_t n, unsigned) {
   return kSuccess;
 }
 // For tests: graphs and kernels that were launched.
+EXPORT pijit_fake_opened() { return opened; }
 EXPORT pijit_fake_graphs() { return graphs; }
 EXPORT pijit_fake_kernels() { return kernels; }
 // How often kernels of this name were started, or recorded.

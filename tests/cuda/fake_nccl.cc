@@ -63,11 +63,12 @@ struct Part {
   char* p;
   size_t n;
 };
-void exchange(Comm& c, std::vector<Part> send, std::vector<Part> receive) {
-  while (!c.aborted) {
-    bool moved = false, left = false;
+struct Transfer {
+  std::vector<Part> send, receive;
+  // Moves what can be moved now. Whether all has been.
+  bool advance(Comm& c) {
+    bool left = false;
     const auto step = [&](Part& part, bool out) {
-      if (!part.n) return;
       left = true;
       Box& box = out ? c.meeting->boxes[c.rank][part.peer] : c.meeting->boxes[part.peer][c.rank];
       const size_t n = part.n < kSlot ? part.n : kSlot;
@@ -75,7 +76,6 @@ void exchange(Comm& c, std::vector<Part> send, std::vector<Part> receive) {
       memcpy(out ? box.bytes : part.p, out ? part.p : box.bytes, n);
       box.full.store(out, std::memory_order_release);
       part.p += n, part.n -= n;
-      moved = true;
     };
     // Parts of one pair are in order.
     bool busy[2][kMostRanks] = {};
@@ -83,10 +83,9 @@ void exchange(Comm& c, std::vector<Part> send, std::vector<Part> receive) {
       if (p.n && !busy[0][p.peer]) step(p, true), busy[0][p.peer] = true;
     for (Part& p : receive)
       if (p.n && !busy[1][p.peer]) step(p, false), busy[1][p.peer] = true;
-    if (!left) return;
-    if (!moved) usleep(50);
+    return !left;
   }
-}
+};
 
 float half(uint16_t u, bool brain) {
   if (!brain) {
@@ -142,39 +141,49 @@ void reduce(char* to, const char* from, size_t n, int type, int op) {
     y[k] = half(combined(half(y[k], type == 9), half(x[k], type == 9), op), type == 9);
 }
 constexpr size_t kSizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
+// Of the parts of all ranks.
+void reduce_all(std::vector<char>& all, int ranks, void* out, size_t n, int type, int op) {
+  const size_t bytes = n * kSizes[type];
+  for (int k = 1; k < ranks; ++k) reduce(all.data(), all.data() + k * bytes, n, type, op);
+  memcpy(out, all.data(), bytes);
+}
 
-using LaterOn = void (*)(void*, void (*)(void*), void*);
-void later_on(void* stream, std::function<void()> f) {
+using LaterOn = void (*)(void*, int (*)(void*), void*);
+void later_on(void* stream, std::function<bool()> f) {
   static const auto queue =
       reinterpret_cast<LaterOn>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "pijit_fake_later_on"));
   queue(
       stream,
-      [](void* p) {
-        (*static_cast<std::function<void()>*>(p))();
-        delete static_cast<std::function<void()>*>(p);
+      [](void* p) -> int {
+        if (!(*static_cast<std::function<bool()>*>(p))()) return false;
+        delete static_cast<std::function<bool()>*>(p);
+        return true;
       },
-      new std::function<void()>(f));
+      new std::function<bool()>(f));
 }
 
 int refuse(Comm* c, int code, const char* why) {
   if (c) c->last_error = why;
   return code;
 }
-// Puts an operation on its stream.
-int operate(Comm* c, void* stream, std::function<void()> f) {
+// Puts an operation on its stream; `finish` behind it.
+int operate(
+    Comm* c, void* stream, Transfer transfer, std::function<void()> finish = [] {}) {
   if (!c || !stream) return kInvalidArgument;
   if (c->finalized || c->aborted) return refuse(c, kInvalidUsage, "the communicator has ended");
   if (!c->late.empty() || c->meeting->arrived < c->ranks)
     return refuse(c, kInvalidUsage, "the communicator is in progress");
   ++calls;
   const bool second = ++c->operations == 2;
-  auto run = [=] {
+  auto run = [=]() mutable {
     if (second && mode("PIJIT_FAKE_NCCL", "dies") && c->rank == 1) raise(SIGKILL);
     if (second && mode("PIJIT_FAKE_NCCL", "fails") && c->rank == 0) c->failed = kRemote;
-    while (second && !c->aborted &&
-           (mode("PIJIT_FAKE_NCCL", "hangs") || mode("PIJIT_FAKE_NCCL", "fails")))
-      usleep(1000);
-    if (!c->aborted) f();
+    if (c->aborted) return true;
+    if (second && (mode("PIJIT_FAKE_NCCL", "hangs") || mode("PIJIT_FAKE_NCCL", "fails")))
+      return false;
+    if (!transfer.advance(*c)) return false;
+    finish();
+    return true;
   };
   if (c->blocking) return later_on(stream, run), kSuccess;
   c->asked = 0;
@@ -197,7 +206,7 @@ int run_messages() {
   for (auto& m : messages) (m.out ? send : receive).push_back(m.part);
   void* stream = messages[0].stream;
   messages.clear();
-  return operate(c, stream, [=] { exchange(*c, send, receive); });
+  return operate(c, stream, {send, receive});
 }
 }  // namespace
 
@@ -269,66 +278,54 @@ EXPORT ncclRecv(void* p, size_t n, int type, int peer, Comm* c, void* stream) {
 }
 EXPORT ncclAllGather(const void* in, void* out, size_t n, int type, Comm* c, void* stream) {
   const size_t bytes = n * kSizes[type];
-  return operate(c, stream, [=] {
-    std::vector<Part> send, receive;
-    for (int k = 0; k < c->ranks; ++k) {
-      send.push_back({k, static_cast<char*>(const_cast<void*>(in)), bytes});
-      receive.push_back({k, static_cast<char*>(out) + k * bytes, bytes});
-    }
-    exchange(*c, send, receive);
-  });
+  Transfer t;
+  for (int k = 0; k < c->ranks; ++k) {
+    t.send.push_back({k, static_cast<char*>(const_cast<void*>(in)), bytes});
+    t.receive.push_back({k, static_cast<char*>(out) + k * bytes, bytes});
+  }
+  return operate(c, stream, t);
 }
 EXPORT ncclReduceScatter(const void* in, void* out, size_t n, int type, int op, Comm* c,
                          void* stream) {
   const size_t bytes = n * kSizes[type];
-  return operate(c, stream, [=] {
-    std::vector<Part> send, receive;
-    std::vector<char> all(bytes * c->ranks);
-    for (int k = 0; k < c->ranks; ++k) {
-      send.push_back({k, static_cast<char*>(const_cast<void*>(in)) + k * bytes, bytes});
-      receive.push_back({k, all.data() + k * bytes, bytes});
-    }
-    exchange(*c, send, receive);
-    for (int k = 1; k < c->ranks; ++k) reduce(all.data(), all.data() + k * bytes, n, type, op);
-    memcpy(out, all.data(), bytes);
-  });
+  auto all = std::make_shared<std::vector<char>>(bytes * c->ranks);
+  Transfer t;
+  for (int k = 0; k < c->ranks; ++k) {
+    t.send.push_back({k, static_cast<char*>(const_cast<void*>(in)) + k * bytes, bytes});
+    t.receive.push_back({k, all->data() + k * bytes, bytes});
+  }
+  return operate(c, stream, t, [=] { reduce_all(*all, c->ranks, out, n, type, op); });
 }
 EXPORT ncclAllReduce(const void* in, void* out, size_t n, int type, int op, Comm* c, void* stream) {
   const size_t bytes = n * kSizes[type];
-  return operate(c, stream, [=] {
-    std::vector<Part> send, receive;
-    std::vector<char> all(bytes * c->ranks);
-    for (int k = 0; k < c->ranks; ++k) {
-      send.push_back({k, static_cast<char*>(const_cast<void*>(in)), bytes});
-      receive.push_back({k, all.data() + k * bytes, bytes});
-    }
-    exchange(*c, send, receive);
-    for (int k = 1; k < c->ranks; ++k) reduce(all.data(), all.data() + k * bytes, n, type, op);
-    memcpy(out, all.data(), bytes);
-  });
+  auto all = std::make_shared<std::vector<char>>(bytes * c->ranks);
+  Transfer t;
+  for (int k = 0; k < c->ranks; ++k) {
+    t.send.push_back({k, static_cast<char*>(const_cast<void*>(in)), bytes});
+    t.receive.push_back({k, all->data() + k * bytes, bytes});
+  }
+  return operate(c, stream, t, [=] { reduce_all(*all, c->ranks, out, n, type, op); });
 }
 EXPORT ncclReduce(const void* in, void* out, size_t n, int type, int op, int root, Comm* c,
                   void* stream) {
   const size_t bytes = n * kSizes[type];
-  return operate(c, stream, [=] {
-    std::vector<Part> receive;
-    std::vector<char> all(c->rank == root ? bytes * c->ranks : 0);
-    for (int k = 0; k < c->ranks && c->rank == root; ++k)
-      receive.push_back({k, all.data() + k * bytes, bytes});
-    exchange(*c, {{root, static_cast<char*>(const_cast<void*>(in)), bytes}}, receive);
-    if (c->rank != root) return;
-    for (int k = 1; k < c->ranks; ++k) reduce(all.data(), all.data() + k * bytes, n, type, op);
-    memcpy(out, all.data(), bytes);
+  const bool here = c->rank == root;
+  auto all = std::make_shared<std::vector<char>>(here ? bytes * c->ranks : 0);
+  Transfer t;
+  t.send.push_back({root, static_cast<char*>(const_cast<void*>(in)), bytes});
+  for (int k = 0; k < c->ranks && here; ++k)
+    t.receive.push_back({k, all->data() + k * bytes, bytes});
+  return operate(c, stream, t, [=] {
+    if (here) reduce_all(*all, c->ranks, out, n, type, op);
   });
 }
 EXPORT ncclBroadcast(const void* in, void* out, size_t n, int type, int root, Comm* c,
                      void* stream) {
   const size_t bytes = n * kSizes[type];
-  return operate(c, stream, [=] {
-    std::vector<Part> send;
-    for (int k = 0; k < c->ranks && c->rank == root; ++k)
-      send.push_back({k, static_cast<char*>(const_cast<void*>(in)), bytes});
-    exchange(*c, send, {{root, static_cast<char*>(out), bytes}});
-  });
+  Transfer t;
+  for (int k = 0; k < c->ranks && c->rank == root; ++k)
+    t.send.push_back({k, static_cast<char*>(const_cast<void*>(in)), bytes});
+  t.receive.push_back({root, static_cast<char*>(out), bytes});
+  return operate(c, stream, t);
 }
 }

@@ -731,6 +731,77 @@ def moved_by_nccl():
 
 
 @program
+def messages_by_nccl():
+    """What is sent from GPU to GPU goes by NCCL, in any order of sends, receives, tags and collectives; what lies
+    elsewhere at one end, by MPI."""
+    rank, n = ranks()
+    following, before = (rank + 1) % n, (rank - 1) % n
+    seen = LIBRARY.pijit_fake_nccl()
+
+    def has_started(more):  # a rank does not wait for its messages to leave
+        nonlocal seen
+        seen += more
+        begin = time.monotonic()
+        while LIBRARY.pijit_fake_nccl() < seen and time.monotonic() - begin < 60:
+            time.sleep(0.01)
+        comm_func.barrier()
+        assert LIBRARY.pijit_fake_nccl() == seen
+        comm_func.barrier()
+    x = Tensor(np.arange(40000, dtype=np.float32)) + rank
+    assert x.device == "GPU"
+    for k in range(3):  # all send first, more than NCCL holds for a receiver that has not come
+        comm_func.send(x * k, following, tag=k)
+    x += 1  # what was sent stays as it was
+    same(ops.AllReduce()(Tensor([1.0])), [n])
+    for k in (1, 0, 2):
+        got = comm_func.recv(x, before, tag=k)
+        assert got.device == "GPU"
+        same(got, (np.arange(40000) + before) * k)
+    has_started(6 + 1)
+    partners = [r for r in range(n) if r != rank]
+    got = comm_func.batch_isend_irecv([comm_func.P2POp("irecv", x, r) for r in partners]
+                                      + [comm_func.P2POp("isend", x, r) for r in partners])
+    for r, y in zip(partners, got):
+        same(y, np.arange(40000) + r + 1)
+    has_started(2 * (n - 1))
+
+    @ms.jit
+    def passed_on(x):
+        sent = ops.Send(5, following)(x * 2)
+        return ops.Receive(5, before, [40000], ms.float32)() + sent.reshape(())[()] * 0 + 1
+    for _ in range(4):
+        same(passed_on(x), (np.arange(40000) + before + 1) * 2 + 1)
+    has_started(8)
+    handle = comm_func.isend(x, following, tag=9)
+    y, wait = comm_func.irecv(x, before, tag=9)
+    handle.wait(), wait.wait()
+    same(y, np.arange(40000) + before + 1)
+    has_started(2)
+    # by MPI: from or to the CPU, and what is empty
+    comm_func.send(x.to("CPU"), following, tag=3)
+    same(comm_func.recv(x, before, tag=3)[:3], np.arange(3) + before + 1)
+    comm_func.send(x, following, tag=4)
+    comm_func.send(x + 1, following, tag=4)
+    context.set_context(device_target="CPU")
+    for k in range(2):
+        y = comm_func.recv(x, before, tag=4)
+        assert y.device == "CPU"
+        same(y[:3], np.arange(3) + before + 1 + k)
+    context.set_context(device_target="GPU")
+    comm_func.send(x[:0], following)
+    assert comm_func.recv(x[:0], before).shape == (0,)
+    # of another size: the receiver says so, the message is gone
+    comm_func.send(x, following, tag=6)
+    comm_func.send(x[:5], following, tag=6)
+    raises(ValueError, f"rank {before} sent 40000 elements of float32, but 7 of float32 were expected",
+           lambda: comm_func.recv(x[:7], before, tag=6))
+    has_started(0)
+    same(comm_func.recv(x[:5], before, tag=6), np.arange(5) + before + 1)
+    has_started(2)
+    comm_func.send(x, following, tag=7)  # nobody receives it
+
+
+@program
 def second_fails():
     """A collective that fails, hangs or dies on the GPU."""
     rank, _ = ranks()
@@ -742,6 +813,22 @@ def second_fails():
         print(f"rank {rank} after {time.monotonic() - begin:.1f} s: {e}", flush=True)
         raises(RuntimeError, "", lambda: ops.AllReduce()(Tensor([1.0])))
         raises(RuntimeError, "values may not be what they should", lambda: Tensor([1.0]).asnumpy())
+        raise
+
+
+@program
+def second_message_fails():
+    """The same for messages, of which the sender does not wait for any."""
+    rank, _ = ranks()
+    x = Tensor([1.0, 2.0])
+    for k in range(2):
+        comm_func.send(x, 1 - rank, tag=k)
+    try:
+        for k in range(2):
+            same(comm_func.recv(x, 1 - rank, tag=k), [1, 2])
+    except RuntimeError as e:
+        print(f"rank {rank}: {e}", flush=True)
+        raises(RuntimeError, "", lambda: comm_func.send(x, 1 - rank))
         raise
 
 

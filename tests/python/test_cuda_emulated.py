@@ -68,6 +68,24 @@ def test_transforms_by_the_host(emulated):
     assert r.returncode == 0, r.stdout + r.stderr
 
 
+OPENED = """
+import ctypes, pijit as ms
+ms.Tensor([1.0], device="GPU").asnumpy()
+print(ctypes.CDLL("libcuda.so.1").pijit_fake_opened())
+"""
+
+
+@once
+@pytest.mark.parametrize("variables,number", [
+    ({}, 0), ({"OMPI_COMM_WORLD_LOCAL_RANK": "2", "SLURM_LOCALID": "0"}, 2), ({"MPI_LOCALRANKID": "1"}, 1),
+    ({"SLURM_LOCALID": "3"}, 3), ({"SLURM_LOCALID": "5"}, 1)])
+def test_each_process_takes_a_gpu_of_its_machine(emulated, variables, number):
+    own = {k: v for k, v in emulated.items() if k not in ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                                          "SLURM_LOCALID")}
+    r = run(own, "-c", OPENED, PIJIT_FAKE_GPUS="4", **variables)
+    assert r.stdout == f"{number}\n", r.stderr
+
+
 CALLS_CUDNN = """
 import numpy as np, pijit as ms
 from pijit import ops

@@ -29,6 +29,17 @@ def test_as_mindspore(name, tmp_path):
     assert not list(made_sets.differences(theirs, ours))
 
 
+def test_numbers_that_a_column_cannot_hold(tmp_path):
+    made_sets.places(tmp_path)
+    (tmp_path / "places365_val.txt").write_text("Places365_val_00000002.jpg 1\nPlaces365_val_00000001.jpg -1\n")
+    with pytest.raises(RuntimeError, match=r"places365_val.txt' should have a whole number from 0, but has '-1'"):
+        rows(ds.Places365Dataset(str(tmp_path), "val", shuffle=False))
+    beside = tmp_path / "dev-clean" / "1" / "2"
+    made_sets._text(beside / "1_2.trans.tsv", "-1_2_0\tWords\twords\n")
+    with pytest.raises(RuntimeError, match=r"1_2.trans.tsv' should have a whole number from 0, but has '-1'"):
+        rows(ds.LibriTTSDataset(str(tmp_path), "dev-clean", shuffle=False))
+
+
 FIRST = [(m, n, v[0]) for m, n, v in made_sets.CASES if m.__name__ != "sounds"]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pijit as ms
+from pijit.communication import _comm_helper
 
 ROOT = pathlib.Path(__file__).parents[2]
 PLUGIN = pathlib.Path(ms.__file__).parent / "libpijit_mpi.so"
@@ -161,6 +162,49 @@ def test_without_a_launcher_there_is_one_process():
     r = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
                        env={**env, "PYTHONPATH": str(ROOT), "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "4"})
     assert "SLURM_STEP_NUM_TASKS=4 asks for 4 processes" in r.stderr
+
+
+@pytest.mark.parametrize("variables,asks,by_mpi", [
+    # srun -n 4 with one of its PMI plug-ins, by which MPI's library finds the other tasks
+    ({"SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "4", "PMIX_RANK": "2"}, ("SLURM_STEP_NUM_TASKS", "4"), True),
+    ({"SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "4", "PMI_RANK": "2", "PMI_SIZE": "4"}, ("PMI_SIZE", "4"), True),
+    # without: four programs, each of them alone
+    ({"SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "4"}, ("SLURM_STEP_NUM_TASKS", "4"), False),
+    # srun -n 1, a batch script on nodes for four tasks, salloc's shell
+    ({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "1", "PMIX_RANK": "0"}, None, False),
+    ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_JOB_ID": "7"}, None, False),
+    ({"SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "4"}, None, False),
+    # mpirun in a batch script
+    ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "OMPI_COMM_WORLD_SIZE": "4"}, ("OMPI_COMM_WORLD_SIZE", "4"), True)])
+def test_variables_of_slurm(variables, asks, by_mpi, monkeypatch):
+    for name in list(os.environ):
+        if name.startswith(("OMPI_", "PMI", "SLURM_", "RANK_SIZE", "MS_WORKER_NUM", "WORLD_SIZE")):
+            monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert _comm_helper.launched() == asks
+    assert _comm_helper.launched_by_mpi() is by_mpi
+
+
+def test_mpirun_in_a_batch_script_of_slurm():
+    """Each process has the script's variables, which say that it is task 0."""
+    program = ("import pijit as ms; c = ms.communication; c.init(); "
+               "print('rank', c.get_rank(), 'of', c.get_group_size(), 'here', c.get_local_rank(), flush=True)")
+    status, out, _ = start(2, "env", "SLURM_PROCID=0", "SLURM_LOCALID=0", "SLURM_NTASKS=2", sys.executable, "-c",
+                           program)
+    assert status == 0, out
+    assert sorted(re.findall("rank . of . here .", out)) == ["rank 0 of 2 here 0", "rank 1 of 2 here 1"], out
+
+
+def test_a_job_of_slurm():
+    """The example's script, as sbatch would start it."""
+    folder = ROOT / "examples" / "distributed"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
+           "SLURM_PROCID": "0", "SLURM_NTASKS": "2", "SLURM_CPUS_PER_TASK": "1",
+           "MPIRUN_OPTIONS": "--allow-run-as-root --oversubscribe"}
+    r = subprocess.run(["bash", str(folder / "slurm.sh"), str(folder / "collectives.py")], capture_output=True,
+                       text=True, env=env, timeout=120)
+    assert r.returncode == 0 and re.search("^1 sum", r.stdout, re.M), r.stdout + r.stderr
 
 
 FAILS = """

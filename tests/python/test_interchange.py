@@ -243,6 +243,54 @@ def test_sizes_vary_in_files(batch, tmp_path):
     np.testing.assert_allclose(nn.GraphCell(graph_of_file)(x).asnumpy(), net(x).asnumpy(), 1e-5, 1e-6)
 
 
+class Counted(nn.Cell):
+    """What is made to the size of a batch, and what is computed of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.norm = nn.LSTM(4, 3, batch_first=True, bidirectional=True), nn.LayerNorm((4,))
+        self.up = nn.Conv2dTranspose(1, 2, 3)
+
+    def construct(self, x):
+        rows, (h, _) = self.lstm(self.norm(x))
+        first = ops.ones((1, 3, 1)).broadcast_to((x.shape[0], 3, 2)) + rows[:, :, :2]
+        chosen = ops.where(x.sum((1, 2), keepdims=True) > 0, ops.zeros((1, 3, 4)), ops.ones((4,)))
+        return (rows, h, first, chosen, x.mean(0), x.std(0), x.var((0, 1)), x / x.shape[0] + 2 * x.shape[0] + 1,
+                ops.concat((x, x)).mean((0, 2)), self.up(x.expand_dims(1)))
+
+
+VARYING = {"lstm": NETWORKS["lstm"][0], "encoder": NETWORKS["encoder"][0], "deconv": NETWORKS["deconv"][0],
+           "sums": NETWORKS["sums"][0], "counted": Counted}
+
+
+@pytest.mark.parametrize("form", ["MINDIR", "ONNX"])
+@pytest.mark.parametrize("name", VARYING)
+def test_a_batch_of_any_size(name, form, tmp_path):
+    runtime = pytest.importorskip("onnxruntime") if form == "ONNX" else None
+    net = VARYING[name]().set_train(False)
+    given = [np.random.RandomState(3).randn(2, 3, 4).astype(np.float32)] if name == "counted" else NETWORKS[name][1]
+    example = [ms.Tensor(shape=[None, *x.shape[1:]], dtype=ms.Tensor(x).dtype) for x in given]
+    ms.export(net, *example, file_name=str(tmp_path / "a"), file_format=form)
+    for size in (1, 2, 5):
+        xs = [np.resize(x, (size, *x.shape[1:])) for x in given]
+        if form == "ONNX":
+            session = runtime.InferenceSession(str(tmp_path / "a.onnx"), providers=["CPUExecutionProvider"])
+            got = session.run(None, {i.name: x for i, x in zip(session.get_inputs(), xs)})
+        else:
+            got = exported_networks.arrays(nn.GraphCell(ms.load(str(tmp_path / "a.mindir")))(*map(ms.Tensor, xs)))
+        wanted = exported_networks.arrays(net(*map(ms.Tensor, xs)))
+        assert len(got) == len(wanted)
+        for a, b in zip(got, wanted):
+            assert a.dtype == b.dtype and a.shape == b.shape
+            np.testing.assert_allclose(a, b, 0, 1e-5 * max(1, np.abs(b.astype(float)).max()))
+
+
+def test_a_size_that_no_value_has_is_told(tmp_path):
+    net = lambda x: ops.ones((1, 3)).broadcast_to((2 * x.shape[0] + 1, 3)) + x.sum(0)
+    with pytest.raises(RuntimeError, match="'export'.*'broadcast_to' of a size that varies and that no value has"):
+        exported(net, ms.Tensor(shape=[None, 3], dtype=ms.float32), path=tmp_path / "a")
+
+
 def test_a_size_that_may_not_vary_is_told(tmp_path):
     with pytest.raises(RuntimeError, match="works for one only: x0.shape"):
         exported(lambda x: x + ms.Tensor(np.ones((7, 3), np.float32)), ms.Tensor(shape=[None, 3], dtype=ms.float32),

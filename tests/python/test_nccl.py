@@ -34,7 +34,7 @@ def run(emulated, name, *arguments, processes=2, **variables):
 
 
 @pytest.mark.parametrize("processes", [2, 4])
-@pytest.mark.parametrize("name", ["moved_by_nccl", "collectives"])
+@pytest.mark.parametrize("name", ["moved_by_nccl", "messages_by_nccl", "collectives"])
 def test_operations(emulated, name, processes):
     status, out, _ = run(emulated, name, processes=processes)
     assert status == 0 and "done" in out, out
@@ -49,8 +49,9 @@ def test_two_processes(emulated, name):
 
 
 @pytest.mark.parametrize("streams", ["early", "late"])
-def test_its_stream_waits_for_the_devices_and_the_devices_for_it(emulated, streams):
-    status, out, _ = run(emulated, "moved_by_nccl", PIJIT_FAKE_STREAMS=streams)
+@pytest.mark.parametrize("name", ["moved_by_nccl", "messages_by_nccl"])
+def test_its_stream_waits_for_the_devices_and_the_devices_for_it(emulated, name, streams):
+    status, out, _ = run(emulated, name, PIJIT_FAKE_STREAMS=streams)
     assert status == 0 and "done" in out, out
 
 
@@ -65,12 +66,18 @@ def test_losses_are_those_of_one_process_with_the_whole_batch(emulated, mode, op
         np.testing.assert_allclose(several[6:], one["losses"][6:], rtol=1e-5)
 
 
-@pytest.mark.parametrize("how,text", [
-    ("fails", r"rank 0 .*NCCL: a collective failed: remote process exited or there was a network error"),
-    ("hangs", r"no result of all_reduce within 2 s in group 'world': all ranks have come to it, but it does not end"),
-    ("dies", r"process rank 1 with PID .* exited on signal 9")])
-def test_a_rank_that_fails_ends_the_others(emulated, how, text):
-    status, out, seconds = run(emulated, "second_fails", PIJIT_FAKE_NCCL=how,
+@pytest.mark.parametrize("name,how,text", [
+    ("second_fails", "fails",
+     r"rank 0 .*NCCL: what was started failed: remote process exited or there was a network error"),
+    ("second_fails", "hangs",
+     r"no result of all_reduce within 2 s in group 'world': all ranks have come to it, but it does not end"),
+    ("second_fails", "dies", r"process rank 1 with PID .* exited on signal 9"),
+    ("second_message_fails", "fails",
+     r"rank \d: .*NCCL: what was started failed: remote process exited or there was a network error"),
+    ("second_message_fails", "hangs", r"no result of (send_to|receive_from) within 2 s in group 'rank \d to rank \d'"),
+    ("second_message_fails", "dies", r"process rank \d with PID .* exited on signal 9")])
+def test_a_rank_that_fails_ends_the_others(emulated, name, how, text):
+    status, out, seconds = run(emulated, name, PIJIT_FAKE_NCCL=how,
                                PIJIT_COMM_TIMEOUT="2" if how == "hangs" else "600")
     assert status != 0 and re.search(text, out), out
     assert seconds < 20

@@ -303,3 +303,11 @@ def test_threads():
         np.testing.assert_allclose((x @ x).asnumpy(), want, rtol=1e-5)
     finally:
         cpu.threads_num(len(os.sched_getaffinity(0)))
+
+
+def test_networks_are_not_divided():
+    """What processes would hold parts of is refused, and the error says what there is instead."""
+    layout = parallel.Layout((2, 1), ("dp", "mp"))("dp", "mp")
+    for call in (lambda: ops.reshard(ops.ones((2, 2)), layout), ops.Reshard, nn.AdaSumByGradWrapCell):
+        with pytest.raises(NotImplementedError, match="processes divide batches, not networks.*collectives"):
+            call()

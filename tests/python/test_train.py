@@ -1012,10 +1012,12 @@ def test_steps_of_cluster_scripts():
 
 
 def test_export_says_what_to_do(tmp_path):
-    with pytest.raises(RuntimeError, match="save_checkpoint"):
-        ms.export(network(), ms.Tensor(X), file_name="a", file_format="AIR")
-    with pytest.raises(ValueError, match="file_format"):
-        ms.export(network(), ms.Tensor(X), file_name="a", file_format="x")
+    with pytest.raises(RuntimeError, match="'AIR'.*write 'MINDIR' or 'ONNX'"):
+        ms.export(network(), ms.Tensor(X), file_name=str(tmp_path / "a"), file_format="AIR")
+    for other in ("MINDIR_LITE", "GEIR", "onnx", "", None):
+        with pytest.raises(ValueError, match="'file_format' must be 'MINDIR', 'AIR' or 'ONNX', but got"):
+            ms.export(network(), ms.Tensor(X), file_name=str(tmp_path / "a"), file_format=other)
+    assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="does not exist"):
         ms.load(str(tmp_path / "a.mindir"))
     (tmp_path / "b.mindir").write_bytes(b"a protocol buffer")

@@ -147,19 +147,12 @@ std::unique_ptr<OpKernel> send_to(Request r, std::string*) {
   const OpCtx c = r.ctx();
   const int peer = static_cast<int>(int64_t{c.i("peer")}),
             tag = static_cast<int>(int64_t{c.i("tag")});
-  const Type t = r.in[0];
-  return fn_kernel([name = r.op.name, group = c.s("group"), peer, tag, t, n = elements(t),
-                    bytes = r.out.bytes(),
+  return fn_kernel([name = r.op.name, group = c.s("group"), peer, tag, t = r.in[0].dtype,
+                    n = elements(r.in[0]), bytes = r.out.bytes(),
                     &d = device(r.out.device)](const void* const* x, void* out) {
-    const void* from = x[0];
-    std::vector<char> here;
-    if (!d.is_host()) {
-      here.resize(t.bytes());
-      d.to_host(here.data(), from, here.size());
-      from = here.data();
-    }
-    processes::send(name, group, peer, tag, t.dtype, from, n);
-    put_zeros(d, out, bytes);
+    processes::send(name, group, peer, tag, t, x[0], n, d);
+    static constexpr char kZero[16] = {};  // of any dtype, as the output is one element
+    d.from_host(out, kZero, bytes);
   });
 }
 std::unique_ptr<OpKernel> receive_from(Request r, std::string*) {
@@ -167,13 +160,8 @@ std::unique_ptr<OpKernel> receive_from(Request r, std::string*) {
   const int peer = static_cast<int>(int64_t{c.i("peer")}),
             tag = static_cast<int>(int64_t{c.i("tag")});
   return fn_kernel([name = r.op.name, group = c.s("group"), peer, tag, t = r.out.dtype,
-                    n = elements(r.out), bytes = r.out.bytes(),
-                    &d = device(r.out.device)](const void* const*, void* out) {
-    std::vector<char> here(d.is_host() ? 0 : bytes);
-    processes::receive(name, group, peer, tag, t, d.is_host() ? out : here.data(), n);
-    if (d.is_host()) return;
-    d.from_host(out, here.data(), bytes);
-    d.synchronize();  // before the memory goes
+                    n = elements(r.out), &d = device(r.out.device)](const void* const*, void* out) {
+    processes::receive(name, group, peer, tag, t, out, n, d);
   });
 }
 std::unique_ptr<OpKernel> start(Request r, std::string*) {
