@@ -268,6 +268,41 @@ bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order_and_
   return true;
 }
 
+constexpr size_t kSmallNdarray = 4096;  // bytes: where NumPy's own memory and a copy cost less
+
+py::object empty_ndarray(DType t, std::span<const int64_t> shape, std::span<const int> order) {
+  const NumpyApi& n = api();
+  Shape lies;
+  size_t bytes = size_of(t);
+  for (int axis : order) {
+    const int64_t d = shape[static_cast<size_t>(axis)];
+    lies.push_back(d);
+    bytes *= static_cast<size_t>(d);
+  }
+  if (bytes > kSmallNdarray) return new_ndarray(new_array({t, lies}), order);
+  Py_ssize_t strides[kMaxRank];
+  auto step = static_cast<Py_ssize_t>(size_of(t));
+  for (size_t k = order.size(); k-- > 0;) {
+    strides[order[k]] = step;
+    step *= shape[static_cast<size_t>(order[k])];
+  }
+  PyObject* made = n.new_from_descr(
+      n.ndarray, Py_NewRef(n.descr[static_cast<int>(t)]), static_cast<int>(shape.size()),
+      const_cast<Py_ssize_t*>(shape.data()), bytes ? strides : nullptr, nullptr, 0, nullptr);
+  if (!made) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(made);
+}
+
+py::object ndarray_over(PyObject* descr, std::span<const int64_t> shape, const int64_t* strides,
+                        char* data) {
+  const NumpyApi& n = api();
+  PyObject* made = n.new_from_descr(n.ndarray, Py_NewRef(descr), static_cast<int>(shape.size()),
+                                    const_cast<Py_ssize_t*>(shape.data()),
+                                    const_cast<Py_ssize_t*>(strides), data, kNdAligned, nullptr);
+  if (!made) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(made);
+}
+
 py::object new_ndarray(ArrayRef a, std::span<const int> axes) {
   const NumpyApi& n = api();
   const int nd = a->type.shape.rank();
@@ -282,8 +317,7 @@ py::object new_ndarray(ArrayRef a, std::span<const int> axes) {
     step *= d;
   }
   PyObject* const descr = Py_NewRef(n.descr[static_cast<int>(a->type.dtype)]);
-  constexpr size_t kSmall = 4096;  // where NumPy's own memory and a copy cost less
-  const bool takes = bytes > kSmall && sole_owner(*a) && !a->storage->device;
+  const bool takes = bytes > kSmallNdarray && sole_owner(*a) && !a->storage->device;
   const int flags = kNdAligned | kNdWriteable;
   PyObject* made = n.new_from_descr(n.ndarray, descr, nd, shape, bytes ? strides : nullptr,
                                     takes ? a->data : nullptr, takes ? flags : 0, nullptr);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/scalar.h"
+#include "runtime/foreign.h"
 
 namespace pijit::region {
 
@@ -12,7 +13,9 @@ struct ArrayLoopSpec {
   std::vector<SNode> body;  // kInput k is an element of input k
   std::vector<DType> in;
   DType out;
-  int node = -1;  // of the body: what is stored
+  int node = -1;                            // of the body: what is stored
+  ForeignLoop::Function foreign = nullptr;  // in the body's place
+  void* data = nullptr;
 };
 
 class ArrayLoop {

@@ -29,6 +29,12 @@ bool can_be_chosen_from(const Av& tuple) {
                      [&](const Av& x) { return are_alike(x, items[0]); });
 }
 
+bool has_new_arrays(const Av& a) {
+  bool has = false;
+  each_new_array(a, [&](const Av&) { has = true; });
+  return has;
+}
+
 void stay_alone(const Av& a) {
   if (is_iterator(a)) leave("an iterator is kept in a variable");
   if (a.kind == K::kMade) leave("a function is made");

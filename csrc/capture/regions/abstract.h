@@ -24,14 +24,14 @@ struct Av {
   using enum RegionKind;
   RegionKind kind = kNull;
   std::array<int, 3> v{kNoValue, kNoValue, kNoValue};  // values
-  // Of a source, or a free variable; of kRange and kRangeIter, the step if
-  // it is known; of a number of NumPy,
-  // its dtype's format; of kHeld, its kind of list; of kTuple, whether it is an object that is
-  // there.
+  // Of a source, or a free variable; of kRange and kRangeIter, the step if it is known; of a number
+  // of NumPy or kNewArray, its dtype's format; of kPart, that of what code made, -1; of kHeld, its
+  // kind of list; of kTuple, whether it is an object that is there.
   int index = 0;
   int same = 0;  // of a kTuple that is to be made: its number, where several hold the same one
   PyObject* object = nullptr;
   std::vector<Av> items;
+  bool reversed = false;  // of kPart: the last of its axes is the first one
 
   int values() const {
     switch (kind) {
@@ -49,6 +49,8 @@ struct Av {
       case kRange:
       case kRangeIter: return index ? 2 : 3;
       case kCounter:
+      case kNewArray:
+      case kExtent:
       case kComplex: return 2;
       case kAxis:
       case kTagged: return 3;
@@ -74,13 +76,21 @@ inline Av number(RegionKind kind, int v) {
 
 // May values of `a` stand where those of `b` are?
 inline bool same_shape(const Av& a, const Av& b) {
-  if (a.kind != b.kind || a.index != b.index || a.object != b.object ||
+  if (a.kind != b.kind || a.index != b.index || a.object != b.object || a.reversed != b.reversed ||
       a.items.size() != b.items.size())
     return false;
   for (size_t k = 0; k < a.items.size(); ++k)
     if (!same_shape(a.items[k], b.items[k])) return false;
   return true;
 }
+// Calls g(array) for all that code made and that `a` holds.
+template <class G>
+void each_new_array(const Av& a, G g) {
+  if (a.kind == K::kNewArray) g(a);
+  for (const Av& i : a.items) each_new_array(i, g);
+}
+bool has_new_arrays(const Av& a);
+
 struct Frame {
   std::vector<Av> slots, stack;
   // Of the functions that called this one, the outermost first, as they were before the call.

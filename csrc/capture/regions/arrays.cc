@@ -5,6 +5,7 @@
 #include "capture/regions/iterators.h"
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"
+#include "capture/regions/parts.h"
 
 namespace pijit::regions {
 
@@ -31,6 +32,7 @@ Av item(Emitter& e, const Av& whole, const Av& index) {
   if (!part.array)
     leave(str_cat("an item of ", a_(e.d.described(e.d.typed(of))), " is read"), kNumbers);
   const bool row = part.array->rank - part.axis == 2 && e.d.as_items(index).kind != K::kTuple;
+  if (row && of.kind == K::kNewArray) return taken(e, of, index);
   return row ? row_of(of, place_of(e, *part.array, 0, index))
              : element(e, *part.array, offset_of(e, part, index));
 }
@@ -71,7 +73,7 @@ void store_item(Emitter& e, const Av& value, const Av& of, const Av& index) {
   const Part part = part_of(e, of);
   const Array* a = part.array;
   e.changes("sets an item of an array");
-  if (!a || !array_view(e.d.object_at(of.index), true))
+  if (!a || (a->need >= 0 && !array_view(e.d.object_at(of.index), true)))
     leave(str_cat("an item of ", a_(e.d.described(e.d.typed(of))), " is set"), kNumbers);
   const Dtype& d = *dtype_of(a->format);
   const Av given = e.d.typed(value);
@@ -90,7 +92,7 @@ void store_item(Emitter& e, const Av& value, const Av& of, const Av& index) {
     check_fits(e, x, d);  // else NumPy raises, or takes the low bits
   }
   const int offset = offset_of(e, part, index);
-  e.d.r->needs[static_cast<size_t>(a->need)].written = true;
+  if (a->need >= 0) e.d.r->needs[static_cast<size_t>(a->need)].written = true;
   e.add(ins(d.store, Type::kNone, a->data, offset, x));
   if (d.base == K::kComplex)
     e.add(ins(d.store, Type::kNone, a->data, behind_real(e, d, offset), v.v[1]));
@@ -127,40 +129,6 @@ static int place_below(Emitter& e, int index, int size) {
   e.check(e.emit(Op::kIGe, at, zero));
   e.check(e.emit(Op::kILt, at, size));
   return at;
-}
-
-namespace {
-
-// What code knows of an array, by the attribute's name.
-struct Attribute {
-  std::string_view name;
-  Av (*code)(Emitter& e, const Array& a);
-};
-constexpr Attribute kAttributes[] = {
-    {"ndim", [](Emitter& e, const Array& a) { return int_of(e.d.icon(a.rank)); }},
-    {"size",
-     [](Emitter& e, const Array& a) {
-       int n = a.sizes[0];
-       for (int k = 1; k < a.rank; ++k)
-         n = e.add(ins(Op::kIMul, Type::kI64, n, a.sizes[static_cast<size_t>(k)]));
-       return int_of(n);
-     }},
-    {"shape",
-     [](Emitter&, const Array& a) {
-       Av t;
-       t.kind = K::kTuple;
-       for (int n : a.sizes) t.items.push_back(int_of(n));
-       return t;
-     }},
-};
-
-}  // namespace
-
-Av array_attribute(Emitter& e, const Array& a, const std::string& name) {
-  for (const Attribute& row : kAttributes)
-    if (row.name == name) return row.code(e, a);
-  leave(str_cat("the attribute `", name, "` of an array is read"),
-        "read it into a variable before the loop");
 }
 
 }  // namespace pijit::regions

@@ -16,6 +16,5 @@ Av loaded(Emitter& e, const Dtype& d, int data, int offset);
 Av row_of(const Av& array, int place);
 Part part_of(Emitter& e, const Av& a);
 void store_item(Emitter& e, const Av& value, const Av& of, const Av& index);
-Av array_attribute(Emitter& e, const Array& a, const std::string& name);
 
 }  // namespace pijit::regions

@@ -63,6 +63,7 @@ region::Edge Blocks::go_to(int instr, Frame frame) {
   const bool head = body().loop_end[instr] >= 0;
   // What nobody reads may be of any type there, and what is written becomes a number.
   const auto live = code().live[instr];
+  if (const auto way = let_go_before(instr, &frame)) return *way;
   for (size_t k = 0; k < frame.slots.size(); ++k) {
     Av& a = frame.slots[k];
     if (!body().stored[k]) continue;
@@ -91,6 +92,25 @@ region::Edge Blocks::go_to(int instr, Frame frame) {
   pending.push_back({current, instr, block, v.frame});
   versions.push_back(std::move(v));
   return e;
+}
+
+std::optional<region::Edge> Blocks::let_go_before(int instr, Frame* frame) {
+  const auto live = code().live[instr];
+  auto is_dead = [&](size_t k) {
+    return body().stored[k] && !live[k] && has_new_arrays(frame->slots[k]);
+  };
+  size_t dead = 0;
+  for (size_t k = 0; k < frame->slots.size(); ++k) dead += is_dead(k);
+  if (dead == 0) return std::nullopt;
+  const int from = e_.block, way = e_.d.f.add_block();
+  e_.block = way;
+  for (size_t k = 0; k < frame->slots.size(); ++k)
+    if (is_dead(k)) e_.hold(std::exchange(frame->slots[k], Av{}), -1);
+  e_.let_go_of_arrays(frame->stack);
+  const region::Edge next = go_to(instr, std::move(*frame));
+  e_.d.f.blocks[e_.block].next = next;
+  e_.block = from;
+  return region::Edge{way, {}};
 }
 
 std::optional<region::Edge> Blocks::edge_to(Version& v, Frame& frame) {

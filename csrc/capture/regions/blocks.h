@@ -54,6 +54,9 @@ class Blocks {
   // The edge out of the current block to code at an instruction, for a frame of these types.
   region::Edge go_to(int instr, Frame frame);
   std::optional<region::Edge> edge_to(Version& v, Frame& frame);
+  // The edge of a way of its own, where variables that nobody reads there hold arrays that code
+  // made.
+  std::optional<region::Edge> let_go_before(int instr, Frame* frame);
   // Where the same tuple is held first, for each that is to be made.
   static std::vector<size_t> tuples_in(Frame& frame);
   void poll_at(int block, int instr, const Frame& frame);

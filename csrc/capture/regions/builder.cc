@@ -7,9 +7,11 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "capture/regions/generators.h"
+#include "capture/regions/numpy_calls.h"
 #include "capture/regions/statements.h"
 #include "capture/regions/text.h"
 #include "entry/entry.h"
+#include "objects/ndarray.h"
 
 namespace pijit {
 
@@ -97,6 +99,31 @@ void RegionBuilder::note_loop(int head) {
       lines_of(*b_.own().code, head, b_.own().loop_end[head]);
 }
 
+// May it follow while arrays are computed with, which nothing else holds than the stack?
+static bool goes_on_with_arrays(BOp op) {
+  switch (op) {
+    case BOp::NOP:
+    case BOp::LOAD_CONST:
+    case BOp::LOAD_FAST:
+    case BOp::LOAD_DEREF:
+    case BOp::LOAD_GLOBAL:
+    case BOp::LOAD_ATTR:
+    case BOp::LOAD_METHOD:
+    case BOp::PUSH_NULL:
+    case BOp::SWAP:
+    case BOp::UNARY:
+    case BOp::BINARY:
+    case BOp::BINARY_SUBSCR:
+    case BOp::BINARY_SLICE:
+    case BOp::BUILD_SLICE:
+    case BOp::BUILD_TUPLE:
+    case BOp::CALL:
+    case BOp::STORE_SUBSCR:
+    case BOp::STORE_SLICE: return true;
+    default: return false;
+  }
+}
+
 static bool holds_arrays(const Frame& f) {
   return std::any_of(f.stack.begin(), f.stack.end(),
                      [](const Av& a) { return a.kind == K::kArray; });
@@ -118,21 +145,17 @@ void RegionBuilder::fill(Pending p) {
     condition_ = kNoValue;
     jumps_if_ = true;
     const BIn& in = b_.code().instrs[instr];
-    if (in.op == BOp::RETURN_VALUE && b_.current == 0 && !e_.computes_arrays()) {
-      const Av result = may_call_itself_ ? d_.typed(now.stack.back()) : now.stack.back();
-      note_result(result);
-      d_.f.blocks[e_.block].exit = e_.make_exit(instr, now.slots, {result}, true);
-      return;
-    }
     int next = -1;
     try {
-      next = in.op == BOp::RETURN_VALUE && !e_.computes_arrays() ? return_to_caller(&now)
-                                                                 : step(in, now);
+      if (e_.computes_arrays() && !goes_on_with_arrays(in.op)) make_arrays(now.stack);
+      if (in.op == BOp::RETURN_VALUE && b_.current == 0) return leave_function(now);
+      next = in.op == BOp::RETURN_VALUE ? return_to_caller(&now) : step(in, now);
     } catch (const Leave& l) {
       d_.f.blocks[e_.block].exit = e_.exit_here();
       note_leave(l);
       return;
     }
+    if (next_body_ < 0 && condition_ == kNoValue) e_.let_go_of_arrays(now.stack);
     if (next_body_ >= 0) {
       b_.current = std::exchange(next_body_, -1);
       now = std::move(entered_);
@@ -157,6 +180,12 @@ void RegionBuilder::fill(Pending p) {
     }
     instr = next;
   }
+}
+
+void RegionBuilder::leave_function(const Frame& now) {
+  const Av result = may_call_itself_ ? d_.typed(now.stack.back()) : now.stack.back();
+  note_result(result);
+  d_.f.blocks[e_.block].exit = e_.make_exit(e_.instr(), now.slots, {result}, true);
 }
 
 region::Edge RegionBuilder::begin_turn(int instr, Frame frame) {
@@ -199,35 +228,14 @@ std::unique_ptr<Region> RegionBuilder::finish() {
   return std::move(d_.r);
 }
 
-// May it follow while arrays are computed with, which nothing else holds than the stack?
-static bool goes_on_with_arrays(BOp op) {
-  switch (op) {
-    case BOp::NOP:
-    case BOp::LOAD_CONST:
-    case BOp::LOAD_FAST:
-    case BOp::LOAD_DEREF:
-    case BOp::LOAD_GLOBAL:
-    case BOp::LOAD_ATTR:
-    case BOp::LOAD_METHOD:
-    case BOp::PUSH_NULL:
-    case BOp::SWAP:
-    case BOp::UNARY:
-    case BOp::BINARY:
-    case BOp::BINARY_SUBSCR:
-    case BOp::BINARY_SLICE:
-    case BOp::BUILD_SLICE:
-    case BOp::BUILD_TUPLE:
-    case BOp::CALL:
-    case BOp::STORE_SUBSCR:
-    case BOp::STORE_SLICE: return true;
-    default: return false;
-  }
+void RegionBuilder::make_arrays(std::vector<Av>& stack) {
+  for (Av& a : stack)
+    if (a.kind == K::kArray) a = made_array(e_, a);
+  e_.arrays_are_made();
 }
 
 int RegionBuilder::step(const BIn& in, Frame& f) {
   auto& st = f.stack;
-  if (e_.computes_arrays() && !goes_on_with_arrays(in.op))
-    leave("an array is computed that is not stored in another one's elements", "", true);
   switch (in.op) {
     case BOp::NOP: break;
     case BOp::LOAD_CONST: st.push_back(d_.constant_object(in.obj)); break;
@@ -241,17 +249,21 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
     case BOp::STORE_FAST:
       stay_alone(st.back());
       d_.drop(f.slots[in.a]);
+      e_.hold(st.back(), 1);
+      e_.hold(f.slots[in.a], -1);
       f.slots[in.a] = pop(f);
       break;
     case BOp::DELETE_FAST:
       if (f.slots[in.a].kind == K::kNull || f.slots[in.a].kind == K::kTagged)
         leave(str_cat("`", b_.code().slot_names[in.a], "` may have no value"));
       d_.drop(f.slots[in.a]);
+      e_.hold(f.slots[in.a], -1);
       f.slots[in.a] = {};
       break;
     case BOp::LOAD_FAST_AND_CLEAR:
       if (f.slots[in.a].kind == K::kTagged)
         leave(str_cat("`", b_.code().slot_names[in.a], "` may have one of several types"));
+      e_.hold(f.slots[in.a], -1);
       st.push_back(std::exchange(f.slots[in.a], Av{}));
       break;
     case BOp::COPY_FREE_VARS:
@@ -295,9 +307,23 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
 }
 
 void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
-  if (const Array* x = in.op == BOp::LOAD_ATTR ? d_.array_of_value(st.back()) : nullptr;
-      x && x->format != kByte.format && x->format != kText.format) {
-    st.back() = array_attribute(e_, *x, text_of(in.obj));
+  if (is_arrays(e_, st.back())) {
+    if (in.op == BOp::LOAD_ATTR) {
+      if (st.back().kind == K::kArray) st.back() = made_array(e_, st.back());
+      st.back() = array_attribute(e_, st.back(), text_of(in.obj));
+      return;
+    }
+    PyObject* const method = pure_array_method(in.obj);
+    if (!method)
+      leave(str_cat("the method `.", text_of(in.obj), "` of an array is called"), "", true);
+    st.insert(st.end() - 1, d_.object(method));
+    return;
+  }
+  if (in.op == BOp::LOAD_METHOD && st.back().kind == K::kObject && is_ufunc(st.back().object)) {
+    PyObject* const method = type_lookup(Py_TYPE(st.back().object), in.obj);
+    if (!method || !is_outer(method))
+      leave(str_cat("the method `.", text_of(in.obj), "` of a ufunc is called"), "", true);
+    st.insert(st.end() - 1, d_.object(method));
     return;
   }
   if (in.op == BOp::LOAD_METHOD && list_of(e_, st.back()).object != kNoValue) {
@@ -341,6 +367,42 @@ void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
   if (in.op == BOp::LOAD_METHOD && kNullAboveCallable) st.emplace_back();
 }
 
+void RegionBuilder::step_two(const BIn& in, std::vector<Av>& st) {
+  if (in.op == BOp::BINARY && (is_arrays(e_, st.back()) || is_arrays(e_, st[st.size() - 2]))) {
+    const Av r = array_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2], st.back());
+    st.resize(st.size() - 2);
+    st.push_back(r);
+    return;
+  }
+  if (in.op == BOp::COMPARE && (is_arrays(e_, st.back()) || is_arrays(e_, st[st.size() - 2]))) {
+    const Av r = array_compare(e_, static_cast<CompareOp>(in.a), st[st.size() - 2], st.back());
+    st.resize(st.size() - 2);
+    st.push_back(r);
+    return;
+  }
+  if (in.op == BOp::BINARY && is_list(e_, st.back(), st[st.size() - 2])) {
+    const Av r = list_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2], st.back(),
+                             place_here());
+    st.resize(st.size() - 2);
+    st.push_back(r);
+    return;
+  }
+  Av b = d_.typed(st.back()), a = d_.typed(st[st.size() - 2]);
+  if (in.op == BOp::COMPARE)
+    if (const auto r = compare_text(e_, static_cast<CompareOp>(in.a), a, b)) {
+      st.resize(st.size() - 2);
+      st.push_back(*r);
+      return;
+    }
+  const bool complex = a.kind == K::kComplex || b.kind == K::kComplex;
+  if (!complex) b = num(e_, b), a = num(e_, a);
+  const Av r = in.op == BOp::BINARY
+                   ? (complex ? complex_binary : binary)(e_, static_cast<BinaryOp>(in.a), a, b)
+                   : (complex ? complex_compare : compare)(e_, static_cast<CompareOp>(in.a), a, b);
+  st.resize(st.size() - 2);
+  st.push_back(r);
+}
+
 void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
   switch (in.op) {
     case BOp::UNARY:
@@ -350,38 +412,7 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
         unary(e_, static_cast<UnaryOp>(in.a), st);
       break;
     case BOp::BINARY:
-    case BOp::COMPARE: {
-      if (in.op == BOp::BINARY && (is_arrays(e_, st.back()) || is_arrays(e_, st[st.size() - 2]))) {
-        const Av r =
-            array_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2], st.back());
-        st.resize(st.size() - 2);
-        st.push_back(r);
-        break;
-      }
-      if (in.op == BOp::BINARY && is_list(e_, st.back(), st[st.size() - 2])) {
-        const Av r = list_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2],
-                                 st.back(), place_here());
-        st.resize(st.size() - 2);
-        st.push_back(r);
-        break;
-      }
-      Av b = d_.typed(st.back()), a = d_.typed(st[st.size() - 2]);
-      if (in.op == BOp::COMPARE)
-        if (const auto r = compare_text(e_, static_cast<CompareOp>(in.a), a, b)) {
-          st.resize(st.size() - 2);
-          st.push_back(*r);
-          break;
-        }
-      const bool complex = a.kind == K::kComplex || b.kind == K::kComplex;
-      if (!complex) b = num(e_, b), a = num(e_, a);
-      const Av r =
-          in.op == BOp::BINARY
-              ? (complex ? complex_binary : binary)(e_, static_cast<BinaryOp>(in.a), a, b)
-              : (complex ? complex_compare : compare)(e_, static_cast<CompareOp>(in.a), a, b);
-      st.resize(st.size() - 2);
-      st.push_back(r);
-      break;
-    }
+    case BOp::COMPARE: step_two(in, st); break;
     case BOp::IS_OP: {
       const Av b = d_.typed(st.back()), a = d_.typed(st[st.size() - 2]);
       const bool none = b.kind == K::kObject && b.object == Py_None;
@@ -393,8 +424,10 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       break;
     }
     case BOp::BINARY_SUBSCR: {
+      if (Av& of = st[st.size() - 2]; of.kind == K::kArray) of = made_array(e_, of);
       const Av& of = st[st.size() - 2];
-      const Av r = takes_part(e_, of, st.back()) ? taken(e_, of, st.back())
+      const Av r = is_part(e_, of) && has_arrays(e_, st.back()) ? gathered(e_, of, st.back())
+                   : takes_part(e_, of, st.back())              ? taken(e_, of, st.back())
                    : st.back().kind == K::kSlice ? list_slice(e_, of, st.back(), place_here())
                                                  : item(e_, of, st.back());
       st.resize(st.size() - 2);
@@ -415,7 +448,7 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       t.items.assign(st.end() - in.a, st.end());
       for (auto& i : t.items) {
         if (i.kind != K::kSlice) stay_alone(i);  // as an index
-        if (i.kind == K::kArray) leave("a tuple holds an array that is computed");
+        if (i.kind == K::kArray) i = made_array(e_, i);
       }
       st.resize(st.size() - static_cast<size_t>(in.a));
       st.push_back(std::move(t));
@@ -429,7 +462,14 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       st.insert(st.end(), t.items.rbegin(), t.items.rend());
       break;
     }
-    case BOp::CALL: call(in, st); break;
+    case BOp::CALL: call(in, in.obj, st); break;
+    case BOp::CALL_KW: {
+      const Av names = st.back();
+      st.pop_back();
+      if (names.kind != K::kObject || !PyTuple_Check(names.object)) leave(described(in));
+      call(in, names.object, st);
+      break;
+    }
     default: step_container(in, st);
   }
 }
@@ -504,6 +544,7 @@ void RegionBuilder::step_cell(const BIn& in, Frame& f) {
         cell.kind = K::kFree;
         cell.index = k;
         if (!b_.body().func) cell = b_.body().closure[static_cast<size_t>(k)];
+        e_.hold(cell, 1);
         f.slots[f.slots.size() - static_cast<size_t>(in.a - k)] = cell;
       }
       break;
@@ -533,6 +574,8 @@ void RegionBuilder::step_cell(const BIn& in, Frame& f) {
       stay_alone(st.back());
       if (cell.kind == K::kContent) {
         d_.drop(cell.items[0]);
+        e_.hold(st.back(), 1);
+        e_.hold(cell.items[0], -1);
         cell.items[0] = pop(f);
         break;
       }
@@ -540,6 +583,7 @@ void RegionBuilder::step_cell(const BIn& in, Frame& f) {
       if (d_.reads_cells) leave(described(in));
       d_.sets_cells = true;
       d_.drop_content(cell);
+      e_.hold(st.back(), 1);
       cell.kind = K::kContent;  // what it holds is set where code is left
       cell.items = {pop(f)};
       break;

@@ -26,12 +26,17 @@ class RegionBuilder {
   int line_here() const;
   void note_loop(int head);
   void fill(Pending p);
+  // Of the region's own function, with its result.
+  void leave_function(const Frame& now);
   // The edge to what is behind an instruction that jumps.
   region::Edge begin_turn(int instr, Frame frame);
 
+  // Of what is computed on the stack.
+  void make_arrays(std::vector<Av>& stack);
   int step(const BIn& in, Frame& f);
   void step_attribute(const BIn& in, std::vector<Av>& st);
   void step_operator(const BIn& in, std::vector<Av>& st);
+  void step_two(const BIn& in, std::vector<Av>& st);  // operands
   void step_container(const BIn& in, std::vector<Av>& st);
   void step_cell(const BIn& in, Frame& f);
   int place_here() const;  // of a list that is made
@@ -42,7 +47,10 @@ class RegionBuilder {
   Av module_of(const Av& a, const std::string& name);
   void for_iter(const BIn& in, Frame& f);
 
-  void call(const BIn& in, std::vector<Av>& st);
+  // `names`: of the last arguments; null: none has one.
+  void call(const BIn& in, PyObject* names, std::vector<Av>& st);
+  // Is it a function or method that NumPy itself runs?
+  bool calls_pure(Av& fn, std::span<const Av> args);
   bool is_own(PyObject* func) const;
   // Whose globals and closure it is: null, the region's own.
   py::object of_body() const;

@@ -1,20 +1,25 @@
 // Functions of Python's that a region's code follows, and a function that calls itself: from its
 // beginning, with numbers alone.
+#include <algorithm>
+#include <span>
+
 #include "base/error.h"
 #include "capture/regions/builder.h"
 #include "capture/regions/functions.h"
 #include "capture/regions/generators.h"
+#include "capture/regions/numpy_calls.h"
 #include "capture/regions/statements.h"
 #include "capture/regions/text.h"
 #include "capture/regions/twister.h"
 #include "capture/regions/ufuncs.h"
+#include "objects/ndarray.h"
 #include "python/hook.h"
 #include "python/names.h"
 #include "python/quiet_lookup.h"
 
 namespace pijit::regions {
 
-constexpr int kMostOperands = 3;
+constexpr int kMostNumbers = 3;
 
 PyObject* function_behind(PyObject* o) {
   if (Py_TYPE(o) == jit_function_type) return jit_inner(o);
@@ -23,16 +28,37 @@ PyObject* function_behind(PyObject* o) {
 
 bool is_of_use(PyObject* o) {
   return PyModule_CheckExact(o) || PyCFunction_CheckExact(o) || function_behind(o) ||
-         is_of_numpy(o) || is_of_arrays(o) || is_draw_of_python(o) ||
+         is_of_numpy(o) || is_of_arrays(o) || is_pure_of_numpy(o) || is_draw_of_python(o) ||
          (PyType_Check(o) &&
           !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
 }
 
-void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
-  if (in.obj) leave("a function is called with names of arguments");
+void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
   const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
-  if (st[base].kind == K::kMade)
+  if (Av fn = st[st[base].kind == K::kNull ? base + 1 : base];
+      calls_pure(fn, {st.data() + st.size() - in.a, static_cast<size_t>(in.a)})) {
+    const bool method = is_pure_array_method(fn.object);
+    const std::vector<Av> args(st.end() - in.a - method, st.end());
+    auto r = names ? std::nullopt : array_function(e_, fn.object, args);
+    if (!r && !names && args.size() == 1) r = reduced(e_, fn.object, args[0]);
+    const Av result = r ? *r : called_numpy(e_, fn.object, args, names);
+    st.resize(base);
+    st.push_back(result);
+    return;
+  }
+  if (names) leave("a function is called with names of arguments");
+  if (in.a == 2 && st[base].kind == K::kObject && is_outer(st[base].object)) {
+    PyObject* const ufunc = st[base + 1].object;
+    const auto r = is_of_numpy(ufunc) ? outer(e_, ufunc, st[base + 2], st[base + 3]) : std::nullopt;
+    if (!r) leave("`.outer` of a ufunc is called with other than two vectors", "", true);
+    st.resize(base);
+    st.push_back(*r);
+    return;
+  }
+  if (st[base].kind == K::kMade) {
+    make_arrays(st);
     return enter_made(st[base], {st.begin() + static_cast<ptrdiff_t>(base) + 1, st.end()});
+  }
   const bool null_first = st[base].kind == K::kNull,
              null_second = in.b != 0 || st[base + 1].kind == K::kNull;
   if (!null_first && !null_second && st[base].kind == K::kObject)
@@ -85,9 +111,12 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
     fn = d_.known_object(fn.index, d_.object_at(fn.index));
   if (fn.kind != K::kObject)
     leave(str_cat(a_(d_.described(fn)), " is called"), "write the function's lines into the loop");
-  const std::vector<Av> args(st.end() - in.a, st.end());
   PyObject* func = function_behind(fn.object);
-  if (func && !is_own(func)) return enter_function(func, args);
+  if (func && !is_own(func)) {
+    make_arrays(st);
+    return enter_function(func, {st.end() - in.a, st.end()});
+  }
+  const std::vector<Av> args(st.end() - in.a, st.end());
   if (const auto one = one_of_two(e_, fn.object, args)) {
     condition_ = one->condition;
     otherwise_ = one->no;
@@ -101,6 +130,20 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
                          : result_of(e_, fn.object, args, place_here());
   st.resize(base);
   st.push_back(r);
+}
+
+bool RegionBuilder::calls_pure(Av& fn, std::span<const Av> args) {
+  PyObject* const o = fn.kind == K::kEntry    ? d_.object_at(fn.index)
+                      : fn.kind == K::kObject ? fn.object
+                                              : nullptr;
+  if (!o) return false;
+  // of numbers, code has instructions
+  const bool of_arrays =
+      std::any_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e_, a); });
+  if (!is_pure_array_method(o) && (!is_pure_of_numpy(o) || (is_ufunc(o) && !of_arrays)))
+    return false;
+  if (fn.kind == K::kEntry) fn = d_.known_object(fn.index, o);
+  return true;
 }
 
 bool RegionBuilder::is_own(PyObject* func) const { return func == d_.entry.func; }
@@ -129,9 +172,9 @@ void RegionBuilder::enter_made(const Av& made, const std::vector<Av>& args) {
 }
 
 void RegionBuilder::enter(const Code& code, PyObject* func, Frame in) {
-  if (e_.computes_arrays()) leave("a function is called between arrays", "a line of its own");
-  for (const Av& a : in.slots)
-    if (a.kind == K::kArray) leave("a function is called with an array that is computed");
+  for (const Av& a : in.slots) e_.hold(a, 1);
+  // the call is done anew where its function is left
+  for (const Av& a : e_.stack_before()) e_.hold(a, 1);
   in.callers = e_.now().callers;
   in.callers.push_back({e_.now().slots, e_.stack_before()});
   d_.r->calls_deep = std::max(d_.r->calls_deep, in.callers.size());
@@ -172,7 +215,11 @@ void RegionBuilder::enter_function(PyObject* func, const std::vector<Av>& args) 
 int RegionBuilder::return_to_caller(Frame* now) {
   const Av result = now->stack.back();
   stay_alone(result);
-  for (auto& a : now->slots) d_.drop(a);
+  for (auto& a : now->slots) {
+    d_.drop(a);
+    e_.hold(a, -1);
+  }
+  for (auto& a : now->callers.back().stack) e_.hold(a, -1);
   const Body& callee = b_.body();
   Frame back;
   back.callers = std::move(now->callers);
@@ -191,7 +238,7 @@ int RegionBuilder::return_to_caller(Frame* now) {
 bool RegionBuilder::is_called_by_itself() {
   const auto* co = reinterpret_cast<PyCodeObject*>(b_.own().code->code);
   if (d_.r->instr != 0 || d_.r->stack != 0 || co->co_argcount < 1 ||
-      co->co_argcount > kMostOperands || co->co_kwonlyargcount > 0 ||
+      co->co_argcount > kMostNumbers || co->co_kwonlyargcount > 0 ||
       co->co_flags & (CO_VARARGS | CO_VARKEYWORDS))
     return false;
   for (size_t k = 0; k < d_.r->slots; ++k) {
@@ -230,7 +277,7 @@ void RegionBuilder::take_operands(Frame* start) {
     a = d_.typed(a);
     operands_.push_back(a);
   }
-  d_.words = kMostOperands;
+  d_.words = kMostNumbers;
 }
 
 Av RegionBuilder::call_itself(const std::vector<Av>& args) {

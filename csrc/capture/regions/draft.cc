@@ -93,6 +93,8 @@ bool Draft::uses_numpy() {
     const py::object nothing_set = python_module("contextvars").attr("Context")();
     r->usual_errors = nothing_set.attr("run")(r->errors.attr("get"));
     r->geterr = share(numpy_attribute("geterr"));
+    r->raising = core.attr("umath").attr("_make_extobj")(py::arg("all") = "raise",
+                                                         py::arg("under") = "ignore");
     for (const Dtype& d : kDtypes) r->numpy_types.push_back(share(numpy_attribute(d.name)));
     r->numpy_true = share(numpy_attribute("True_"));
     r->numpy_false = share(numpy_attribute("False_"));
@@ -140,6 +142,18 @@ Av Draft::as_items(const Av& a) {
 }
 
 const Array* Draft::array_of_value(const Av& a) {
+  if (a.kind == K::kNewArray) {
+    const auto [it, fresh] = made_.try_emplace(a.v[0]);
+    if (fresh) {
+      it->second = {-1, a.v[1], static_cast<int>(a.items.size()), static_cast<char>(a.index),
+                    {}, {}};
+      for (const Av& axis : a.items) {
+        it->second.sizes.push_back(axis.v[0]);
+        it->second.strides.push_back(axis.v[1]);
+      }
+    }
+    return &it->second;
+  }
   if (a.kind != K::kEntry) return nullptr;
   if (auto it = arrays.find(a.index); it != arrays.end()) return &it->second;
   PyObject* o = object_at(a.index);
@@ -293,7 +307,7 @@ bool Draft::can_be_tagged(const Av& a) {
   return a.kind == K::kNull || a.kind == K::kInt || a.kind == K::kFloat || a.kind == K::kBool ||
          a.kind == K::kComplex || a.kind == K::kObject || a.kind == K::kTagged ||
          a.kind == K::kHeld || a.kind == K::kCharacter || a.kind == K::kPart ||
-         (a.kind == K::kEntry && dies_quietly(a));
+         a.kind == K::kNewArray || (a.kind == K::kEntry && dies_quietly(a));
 }
 
 void Draft::drop(const Av& a) {
@@ -455,7 +469,8 @@ std::string Draft::described(const Av& a) const {
     case K::kRangeIter: return "iterator over a range";
     case K::kRow: return "row of an array";
     case K::kPart: return "part of an array";
-    case K::kArray: return "array that is computed";
+    case K::kArray:
+    case K::kNewArray: return "array that is computed";
     case K::kSlice: return "slice";
     case K::kMade: return "function that is made";
     case K::kHeld: return "list";

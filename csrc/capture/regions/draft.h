@@ -13,7 +13,8 @@ namespace pijit::regions {
 
 // The inputs that code has of an array.
 struct Array {
-  int need, data, rank;
+  int need;  // -1: code made it
+  int data, rank;
   char format;
   std::vector<int> sizes, strides;
 };
@@ -25,7 +26,8 @@ struct ArrayNode {
   std::array<int, 3> args{-1, -1, -1};
   Av leaf;  // a kPart, or a number in a word of the type
   int rank = 0;
-  bool flags = false;  // may raise one of IEEE's exceptions
+  bool flags = false;   // may raise one of IEEE's exceptions
+  std::vector<int> of;  // of what a ufunc made it, where that are not the args
 };
 
 // A list, as code has it.
@@ -142,6 +144,7 @@ class Draft {
   std::map<int, bool> quiet_;  // by source
   std::map<int, Av> tuples_;   // by source
   std::map<int, List> lists_;  // the same
+  std::map<int, Array> made_;  // by value
   std::map<int, int> generators_;
   int poll_ = -1, arena_ = -1;
 };

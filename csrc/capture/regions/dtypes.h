@@ -35,9 +35,12 @@ enum class RegionKind : uint8_t {
   kCounter,    // an iterator over a range by 1: the next number, the end
   kRangeIter,  // the same with other steps: the next number, how many are left
   kRow,        // of an array of rank 2: its place
-  kPart,   // a view of an array: of the items, for each axis, an int, kAxis, or kNull, a new one
+  kPart,   // a view of an array: of the items, for each axis, an int, kAxis, or kNull, a new one;
+           // behind them, an array that code made
   kAxis,   // of a kPart: the first place, how many, and the step between them
   kArray,  // what is computed of arrays, until it is stored: its number in Draft::nodes
+  kNewArray,   // that code made: a MadeArray, its elements; the items: kExtent, of each axis
+  kExtent,     // how many places, and the bytes between them
   kArrayIter,  // over the only item: the next place
   kHeld,       // a list that is an item of a list, or was made
   kListIter,   // over the only item: the next place

@@ -1,8 +1,10 @@
 #include "capture/regions/emitter.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/error.h"
+#include "capture/regions/array_runs.h"
 
 namespace pijit::regions {
 
@@ -18,6 +20,7 @@ RegionPiece piece(const Av& a, std::vector<int>* values) {
   if (a.kind == K::kRow || a.kind == K::kPart || a.kind == K::kContent || a.kind == K::kTuple)
     p.source = a.index;
   p.same = a.same;
+  p.reversed = a.reversed;
   p.object = a.kind == K::kObject || a.kind == K::kMade ? a.object : nullptr;
   for (auto& i : a.items) p.items.push_back(piece(i, values));
   return p;
@@ -70,6 +73,31 @@ void Emitter::changes(const char* what) {
   if (!may_store) leave(str_cat("a function ", what), "write the function's lines into the loop");
   if (anchor_) leave(str_cat("what stands between arrays ", what), "a line of its own");
   d.stores = true;
+}
+
+void Emitter::arrays_are_made() {
+  anchor_.reset();
+  before_ = now_->stack;
+  exit_ = kNoExit;
+}
+
+void Emitter::hold(const Av& a, int more) {
+  each_new_array(a, [&](const Av& array) {
+    const int at = d.icon(offsetof(MadeArray, holders));
+    const int n = emit(Op::kLoadI64, array.v[0], at);
+    const int sum = add(ins(Op::kIAdd, Type::kI64, n, d.icon(more)));
+    add(ins(Op::kStoreI64, Type::kNone, array.v[0], at, sum));
+    if (more < 0) made_ = true;
+  });
+}
+
+void Emitter::let_go_of_arrays(const std::vector<Av>& stack) {
+  const bool in_use = std::any_of(stack.begin(), stack.end(), [](const Av& a) {
+    return a.kind == K::kArray || has_new_arrays(a);
+  });
+  if (!made_ || in_use) return;
+  made_ = false;
+  call(regions::let_go_of_arrays, d.arena(), d.icon(0), d.icon(0));
 }
 
 int Emitter::call(region::Function1 fn, int x) {

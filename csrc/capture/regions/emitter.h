@@ -25,7 +25,13 @@ class Emitter {
   // Are arrays computed with on the stack? That happens where they are stored; until then, CPython
   // would begin anew where the first of it began.
   bool computes_arrays() const { return anchor_.has_value(); }
-  void arrays_are_stored() { anchor_.reset(); }
+  // What was computed is an array now: CPython goes on from here.
+  void arrays_are_made();
+  // Variables hold so many more of what code made.
+  void hold(const Av& a, int more);
+  void arrays_were_made() { made_ = true; }
+  // Those that no variable holds make room, where the stack has none either.
+  void let_go_of_arrays(const std::vector<Av>& stack);
   int call(region::Function1 fn, int x);
   int call(region::Function2 fn, int x, int y);
 
@@ -54,6 +60,7 @@ class Emitter {
     std::vector<Av> stack;
   };
   std::optional<Anchor> anchor_;
+  bool made_ = false;  // an array, since others were let go of
 };
 
 }  // namespace pijit::regions

@@ -1,7 +1,11 @@
 #include "capture/regions/parts.h"
 
+#include <algorithm>
+#include <span>
+
 #include "base/error.h"
 #include "capture/regions/numbers.h"
+#include "objects/ndarray.h"
 
 namespace pijit::regions {
 
@@ -70,6 +74,10 @@ Av indexed(Emitter& e, const Av& of, const Av& index) {
   return int_of(sum(e, of.v[0], product(e, at, of.v[2])));
 }
 
+std::span<const Av> axes_of(const Av& part) {
+  return {part.items.data(), part.items.size() - (part.index < 0)};
+}
+
 bool is(const Av& a, PyObject* o) { return a.kind == K::kObject && a.object == o; }
 
 std::vector<Av> indices_in(Emitter& e, const Av& index) {
@@ -87,11 +95,18 @@ Av part(Emitter& e, const Av& a) {
   if (a.kind == K::kPart) return a;
   Av p;
   p.kind = K::kPart;
-  p.index = a.index;
+  p.index = a.kind == K::kNewArray ? -1 : a.index;
   const Array& x = a.kind == K::kRow ? e.d.arrays.at(a.index) : *e.d.array_of_value(a);
   for (int n : x.sizes) p.items.push_back(axis(e.d.icon(0), n, e.d.icon(1)));
   if (a.kind == K::kRow) p.items[0] = int_of(a.v[0]);
+  if (p.index < 0) p.items.push_back(a);
   return p;
+}
+
+bool has_arrays(Emitter& e, const Av& index) {
+  const auto indices = indices_in(e, index);
+  return std::any_of(indices.begin(), indices.end(),
+                     [&](const Av& i) { return i.kind == K::kArray || is_part(e, i); });
 }
 
 bool takes_part(Emitter& e, const Av& of, const Av& index) {
@@ -101,7 +116,7 @@ bool takes_part(Emitter& e, const Av& of, const Av& index) {
     if (i.kind == K::kSlice || is(i, Py_None) || is(i, Py_Ellipsis)) return true;
   const auto rank = static_cast<size_t>(rank_of(part(e, of)));
   // rows of matrices have a kind of their own
-  return indices_in(e, index).size() < rank && rank > 2;
+  return indices_in(e, index).size() < rank && (rank > 2 || of.kind == K::kNewArray);
 }
 
 Av taken(Emitter& e, const Av& of, const Av& index) {
@@ -118,6 +133,7 @@ Av taken(Emitter& e, const Av& of, const Av& index) {
   everything.items.assign(3, e.d.object(Py_None));
   if (all < given.size()) given.erase(given.begin() + static_cast<ptrdiff_t>(all));
   given.insert(given.begin() + static_cast<ptrdiff_t>(all), left - wanted, everything);
+  if (p.reversed) std::reverse(given.begin(), given.end());
   Av r;
   r.kind = K::kPart;
   r.index = p.index;
@@ -143,11 +159,14 @@ Av taken(Emitter& e, const Av& of, const Av& index) {
       r.items.push_back(i.kind == K::kSlice ? sliced(e, from, i) : indexed(e, from, i));
   }
   pass();
+  if (r.index < 0) r.items.push_back(p.items.back());
+  r.reversed = p.reversed && rank_of(r) > 1;
   if (rank_of(r) > 0) return r;
-  const Array& x = e.d.arrays.at(r.index);
+  const Array& x = array_of_part(e, r);
   int offset = kNoValue;
-  for (size_t k = 0; k < r.items.size(); ++k) {
-    const int bytes = product(e, r.items[k].v[0], x.strides[k]);
+  const auto axes = axes_of(r);
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const int bytes = product(e, axes[k].v[0], x.strides[k]);
     offset = offset == kNoValue ? bytes : sum(e, offset, bytes);
   }
   return element(e, x, offset);
@@ -164,7 +183,8 @@ Av flipped(Emitter& e, const Av& of) {
 }
 
 bool same_part(const Av& a, const Av& b) {
-  if (a.kind != b.kind || a.index != b.index || a.v != b.v || a.items.size() != b.items.size())
+  if (a.kind != b.kind || a.index != b.index || a.v != b.v || a.reversed != b.reversed ||
+      a.items.size() != b.items.size())
     return false;
   for (size_t k = 0; k < a.items.size(); ++k)
     if (!same_part(a.items[k], b.items[k])) return false;
@@ -173,20 +193,24 @@ bool same_part(const Av& a, const Av& b) {
 
 int rank_of(const Av& part) {
   int n = 0;
-  for (const Av& a : part.items) n += a.kind != K::kInt;
+  for (const Av& a : axes_of(part)) n += a.kind != K::kInt;
   return n;
 }
 
+const Array& array_of_part(Emitter& e, const Av& part) {
+  return part.index < 0 ? *e.d.array_of_value(part.items.back()) : e.d.arrays.at(part.index);
+}
+
 const Dtype& dtype_of_part(Emitter& e, const Av& part) {
-  return *dtype_of(e.d.arrays.at(part.index).format);
+  return *dtype_of(array_of_part(e, part).format);
 }
 
 Place place_of(Emitter& e, const Av& part) {
   Place p;
-  p.array = &e.d.arrays.at(part.index);
+  p.array = &array_of_part(e, part);
   p.offset = e.d.icon(0);
   size_t axis_of = 0;
-  for (const Av& a : part.items) {
+  for (const Av& a : axes_of(part)) {
     if (a.kind == K::kNull) {
       p.sizes.push_back(e.d.icon(1));
       p.strides.push_back(e.d.icon(0));
@@ -198,7 +222,56 @@ Place place_of(Emitter& e, const Av& part) {
     p.sizes.push_back(a.v[1]);
     p.strides.push_back(product(e, a.v[2], stride));
   }
+  if (part.reversed) {
+    std::reverse(p.sizes.begin(), p.sizes.end());
+    std::reverse(p.strides.begin(), p.strides.end());
+  }
   return p;
+}
+
+namespace {
+
+// What code knows of an array, by the attribute's name.
+struct Attribute {
+  std::string_view name;
+  Av (*code)(Emitter& e, const Av& part);
+};
+constexpr Attribute kAttributes[] = {
+    {"ndim", [](Emitter& e, const Av& p) { return int_of(e.d.icon(rank_of(p))); }},
+    {"size",
+     [](Emitter& e, const Av& p) {
+       const std::vector<int> sizes = place_of(e, p).sizes;
+       int n = sizes[0];
+       for (size_t k = 1; k < sizes.size(); ++k) n = e.add(ins(Op::kIMul, Type::kI64, n, sizes[k]));
+       return int_of(n);
+     }},
+    {"shape",
+     [](Emitter& e, const Av& p) {
+       Av t;
+       t.kind = K::kTuple;
+       for (int n : place_of(e, p).sizes) t.items.push_back(int_of(n));
+       return t;
+     }},
+    {"T",
+     [](Emitter&, const Av& p) {
+       Av r = p;
+       r.reversed = rank_of(p) > 1 && !p.reversed;
+       return r;
+     }},
+    {"dtype",
+     [](Emitter& e, const Av& p) {
+       const char format[] = {dtype_of_part(e, p).format, '\0'};
+       return e.d.object(py::object(py::handle(numpy_attribute("dtype"))(format)).ptr());
+     }},
+};
+
+}  // namespace
+
+Av array_attribute(Emitter& e, const Av& array, const std::string& name) {
+  for (const Attribute& row : kAttributes)
+    if (row.name == name) return row.code(e, part(e, array));
+  leave(str_cat("the attribute `", name, "` of an array is read"),
+        "read it into a variable before the loop");
 }
 
 }  // namespace pijit::regions

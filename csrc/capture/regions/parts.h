@@ -9,6 +9,8 @@ namespace pijit::regions {
 bool is_part(Emitter& e, const Av& a);
 // The same as a kPart.
 Av part(Emitter& e, const Av& a);
+// Is an index an array, or has it one?
+bool has_arrays(Emitter& e, const Av& index);
 // Does an index take several elements?
 bool takes_part(Emitter& e, const Av& of, const Av& index);
 // What an index takes: a view, or an element.
@@ -26,6 +28,8 @@ struct Place {
 };
 Place place_of(Emitter& e, const Av& part);
 int rank_of(const Av& part);
+Av array_attribute(Emitter& e, const Av& array, const std::string& name);
+const Array& array_of_part(Emitter& e, const Av& part);
 const Dtype& dtype_of_part(Emitter& e, const Av& part);
 
 }  // namespace pijit::regions

@@ -253,7 +253,7 @@ BufferView array_view(PyObject* o, bool written) {
   view.reset(b);
   const regions::Dtype* d = regions::dtype_of(format_of(*b));
   const Py_ssize_t size = d ? d->bytes : 1;
-  bool fits = d && b->itemsize == size && b->ndim >= 1 && b->ndim <= 4;
+  bool fits = d && b->itemsize == size && b->ndim >= 1 && b->ndim <= region::ArrayLoop::kMostAxes;
   const auto aligned = static_cast<uintptr_t>(
       d && d->base == RegionKind::kComplex ? size / 2 : size);  // as NumPy has it
   fits = fits && reinterpret_cast<uintptr_t>(b->buf) % aligned == 0;
@@ -374,13 +374,19 @@ struct Maker {
       case RegionKind::kRange: return range(w[0], integer(w[1]), p.step ? p.step : w[2]);
       case RegionKind::kRow:
         return steal(PyObject_GetItem(entry(p.source).ptr(), integer(w[0]).ptr()));
+      case RegionKind::kNewArray:
+        return py::reinterpret_borrow<py::object>(
+            reinterpret_cast<const regions::MadeArray*>(w[0])->object);
       case RegionKind::kPart: {
-        py::tuple index(p.items.size());
-        for (size_t k = 0; k < p.items.size(); ++k) {
+        const bool is_made = p.source < 0;  // what it is of
+        py::tuple index(p.items.size() - is_made);
+        for (size_t k = 0; k < index.size(); ++k) {
           const bool is_new = p.items[k].kind == RegionKind::kNull;
           index[k] = is_new ? py::none() : make(p.items[k]);
         }
-        return steal(PyObject_GetItem(entry(p.source).ptr(), index.ptr()));
+        const py::object of = is_made ? make(p.items.back()) : entry(p.source);
+        const py::object taken = steal(PyObject_GetItem(of.ptr(), index.ptr()));
+        return p.reversed ? py::object(taken.attr("T")) : taken;
       }
       case RegionKind::kAxis: {
         const int64_t start = w[1] ? w[0] : 0, stop = w[1] ? w[0] + w[1] * w[2] : 0;
@@ -488,6 +494,26 @@ bool Region::enter(const Frame& frame, int64_t* buffer, Views* views) const {
   return true;
 }
 
+namespace {
+// While it lives, NumPy raises what it would warn of: CPython does that anew, and is told.
+class RaisesErrors {
+ public:
+  explicit RaisesErrors(const Region& r) : variable_(r.errors.ptr()) {
+    token_ = PyContextVar_Set(variable_, r.raising.ptr());
+    if (!token_) throw py::error_already_set();
+  }
+  ~RaisesErrors() {
+    if (PyContextVar_Reset(variable_, token_) < 0) PyErr_Clear();
+    Py_DECREF(token_);
+  }
+  RaisesErrors(const RaisesErrors&) = delete;
+  RaisesErrors& operator=(const RaisesErrors&) = delete;
+
+ private:
+  PyObject *variable_, *token_;
+};
+}  // namespace
+
 const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
                               std::vector<py::object>* to_slots,
                               std::vector<py::object>* to_stack) {
@@ -497,6 +523,8 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
   if (arena_word >= 0) buffer[arena_word] = reinterpret_cast<int64_t>(&arena.emplace());
   if (arena) {
     const NoCollection quiet;  // whose finalizers could change what code has read
+    std::optional<RaisesErrors> raises;
+    if (calls_numpy) raises.emplace(*this);
     exit = code->run(buffer);
   } else if (reference) {
     std::vector<int64_t> copy(buffer, buffer + words);
@@ -545,7 +573,8 @@ int Region::visit(visitproc visit, void* arg) const {
     Py_VISIT(s.name.ptr());
   }
   for (auto& n : needs) Py_VISIT(n.object.ptr());
-  for (auto* o : {&numpy_true, &numpy_false, &errors, &usual_errors, &geterr}) Py_VISIT(o->ptr());
+  for (auto* o : {&numpy_true, &numpy_false, &errors, &usual_errors, &geterr, &raising})
+    Py_VISIT(o->ptr());
   for (auto& t : numpy_types) Py_VISIT(t.ptr());
   for (auto& o : objects) Py_VISIT(o.ptr());
   for (auto& f : functions) {

@@ -21,6 +21,7 @@ struct RegionPiece {
   int step = 0;                // 0: in the third word
   int same = 0;                // pieces of one number are one object; 0: no other is
   PyObject* object = nullptr;  // the region keeps it
+  bool reversed = false;       // of kPart
   std::vector<int> sources;    // the number may be the object that is there
   std::vector<RegionPiece> items;
 };
@@ -110,12 +111,14 @@ struct Region {
   size_t calls_deep = 0;         // of these, below one another
   bool recursive = false;        // the function calls itself: all of it, or nothing
   bool numpy = false;            // arithmetic of its scalars, which may warn
+  bool calls_numpy = false;      // functions of its own
   // In the order of regions::kDtypes; none where NumPy is not loaded.
   std::vector<py::object> numpy_types;
   py::object numpy_true, numpy_false;
   // How its errors are told: the context variable, its value where nobody set it, and who says what
   // another value means.
   py::object errors, usual_errors, geterr;
+  py::object raising;  // a value that has NumPy raise what it would warn of
   int poll_word = -1, depth_word = -1, arena_word = -1;
   size_t words = 0, code_size = 0;  // instructions
   std::unique_ptr<region::Code> code;

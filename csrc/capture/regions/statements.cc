@@ -4,195 +4,57 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "capture/regions/array_runs.h"
 #include "capture/regions/numbers.h"
+#include "capture/regions/numpy_calls.h"
 #include "capture/regions/ufuncs.h"
 #include "objects/ndarray.h"
 #include "python/convert.h"
 #include "python/names.h"
-#include "region/array_loop.h"
-#include "runtime/fp_status.h"
 #include "runtime/guard.h"
 
 namespace pijit::regions {
 
+void store_word(Emitter& e, int memory, size_t k, Op op, int value) {
+  e.add(ins(op, Type::kNone, memory, e.d.icon(static_cast<int64_t>(k * sizeof(int64_t))), value));
+}
+
+void describe(Emitter& e, int memory, size_t first, const Av& part) {
+  const Place p = place_of(e, part);
+  store_word(e, memory, first++, Op::kStoreI64, p.array->data);
+  store_word(e, memory, first++, Op::kStoreI64, p.offset);
+  for (int n : p.sizes) store_word(e, memory, first++, Op::kStoreI64, n);
+  for (int n : p.strides) store_word(e, memory, first++, Op::kStoreI64, n);
+}
+
+static int word_of_made(Emitter& e, int made, size_t at) {
+  return e.emit(Op::kLoadI64, made, e.d.icon(static_cast<int64_t>(at)));
+}
+
+Av new_array(Emitter& e, int made, const Dtype& d, int rank) {
+  e.check(e.emit(Op::kINe, made, e.d.icon(0)));
+  e.d.stores = true;  // it is another object in each run
+  e.arrays_were_made();
+  Av r;
+  r.kind = K::kNewArray;
+  r.index = d.format;
+  r.v = {made, word_of_made(e, made, offsetof(MadeArray, data)), kNoValue};
+  for (int k = 0; k < rank; ++k) {
+    Av axis;
+    axis.kind = K::kExtent;
+    const size_t at = static_cast<size_t>(k) * sizeof(int64_t);
+    axis.v[0] = word_of_made(e, made, offsetof(MadeArray, sizes) + at);
+    axis.v[1] =
+        rank == 1 ? e.d.icon(d.bytes) : word_of_made(e, made, offsetof(MadeArray, strides) + at);
+    r.items.push_back(std::move(axis));
+  }
+  return r;
+}
+
 namespace {
 
-constexpr unsigned kTold = kFpInvalid | kFpDivide | kFpOverflow;
 constexpr int kMostAxes = region::ArrayLoop::kMostAxes;
 constexpr int kMostOperands = region::ArrayLoop::kMostOperands;
-
-// --- as a run has it
-
-// What code says of an operand, in words one after the other: where its array begins, the bytes
-// from there, sizes and strides.
-struct Described {
-  int rank = 0;
-  size_t first = 0;
-  char* data(const int64_t* words) const {
-    return reinterpret_cast<char*>(words[first]) + words[first + 1];
-  }
-  const int64_t* sizes(const int64_t* words) const { return words + first + 2; }
-  const int64_t* strides(const int64_t* words) const { return sizes(words) + rank; }
-  size_t words() const { return 2 + 2 * static_cast<size_t>(rank); }
-};
-
-struct Statement {
-  std::unique_ptr<region::ArrayLoop> loop;
-  std::vector<Described> operands;  // the last one is the result
-  std::vector<int64_t> words;
-  bool flags = false;    // it may raise one of IEEE's exceptions
-  int64_t itemsize = 0;  // of the result
-};
-
-struct Bounds {
-  uintptr_t begin, end;
-};
-Bounds bounds_of(char* data, int rank, const int64_t* dims, const int64_t* strides,
-                 int64_t itemsize) {
-  auto begin = reinterpret_cast<uintptr_t>(data), end = begin + static_cast<uintptr_t>(itemsize);
-  for (int d = 0; d < rank; ++d) {
-    const int64_t far = (dims[d] - 1) * strides[d];
-    (far < 0 ? begin : end) += static_cast<uintptr_t>(far);
-  }
-  return {begin, end};
-}
-
-template <class T>
-void copy_row(char* to, int64_t step, const char* from, int64_t from_step, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * step, from + i * from_step, sizeof(T));
-}
-
-// Elements from one place to another.
-void copy(int rank, const int64_t* dims, char* to, const int64_t* to_strides, const char* from,
-          const int64_t* from_strides, int64_t itemsize) {
-  if (rank > 1) {
-    for (int64_t i = 0; i < dims[0]; ++i)
-      copy(rank - 1, dims + 1, to + i * to_strides[0], to_strides + 1, from + i * from_strides[0],
-           from_strides + 1, itemsize);
-    return;
-  }
-  const int64_t n = dims[0];
-  if (to_strides[0] == itemsize && from_strides[0] == itemsize)
-    std::memcpy(to, from, static_cast<size_t>(n * itemsize));
-  else if (itemsize == 8)
-    copy_row<int64_t>(to, to_strides[0], from, from_strides[0], n);
-  else if (itemsize == 4)
-    copy_row<int32_t>(to, to_strides[0], from, from_strides[0], n);
-  else if (itemsize == 2)
-    copy_row<int16_t>(to, to_strides[0], from, from_strides[0], n);
-  else
-    copy_row<char>(to, to_strides[0], from, from_strides[0], n);
-}
-
-// Strides of memory of its own, whose axes lie as those of the result.
-void compact(int rank, const int64_t* dims, const int64_t* like, int64_t itemsize, int64_t* to) {
-  std::array<int, kMostAxes> order;
-  for (int d = 0; d < rank; ++d) {
-    int at = d;
-    for (; at > 0 && std::abs(like[order[static_cast<size_t>(at - 1)]]) > std::abs(like[d]); --at)
-      order[static_cast<size_t>(at)] = order[static_cast<size_t>(at - 1)];
-    order[static_cast<size_t>(at)] = d;
-  }
-  int64_t bytes = itemsize;
-  for (int i = 0; i < rank; ++i) {
-    const int d = order[static_cast<size_t>(i)];
-    to[d] = bytes;
-    bytes *= dims[d];
-  }
-}
-
-// Whether CPython is to do it: shapes do not fit, or NumPy has something to tell. Then nothing was
-// stored.
-int64_t run_statement(int64_t which, int64_t, int64_t) {
-  auto& s = *reinterpret_cast<Statement*>(which);
-  const int64_t* w = s.words.data();
-  const Described& out = s.operands.back();
-  const int rank = out.rank;
-  const int64_t* dims = out.sizes(w);
-  int64_t elements = 1;
-  for (int d = 0; d < rank; ++d) elements *= dims[d];
-  std::array<char*, kMostOperands> at{};
-  std::array<int64_t, static_cast<size_t>(kMostOperands) * kMostAxes> strides;
-  const size_t n = s.operands.size();
-  for (size_t k = 0; k < n; ++k) {
-    const Described& o = s.operands[k];
-    const int missing = rank - o.rank;
-    int64_t* to = strides.data() + k * static_cast<size_t>(rank);
-    std::fill_n(to, missing, 0);
-    for (int d = 0; d < o.rank; ++d) {
-      const int64_t size = o.sizes(w)[d];
-      if (size != dims[missing + d] && size != 1) return 1;
-      to[missing + d] = size == dims[missing + d] ? o.strides(w)[d] : 0;
-    }
-    at[k] = o.data(w);
-  }
-  if (elements == 0) return 0;
-  int64_t* const out_strides = strides.data() + (n - 1) * static_cast<size_t>(rank);
-  // what is read of the very elements that are stored is read before
-  bool staged = s.flags;
-  const Bounds stored = bounds_of(at[n - 1], rank, dims, out_strides, s.itemsize);
-  for (size_t k = 0; !staged && k + 1 < n; ++k) {
-    const int64_t* its = strides.data() + k * static_cast<size_t>(rank);
-    if (at[k] == at[n - 1] && std::equal(its, its + rank, out_strides)) continue;
-    const Bounds read = bounds_of(at[k], rank, dims, its, sizeof(int64_t));
-    staged = read.begin < stored.end && stored.begin < read.end;
-  }
-  if (!staged) {
-    s.loop->run(rank, dims, at.data(), strides.data());
-    return 0;
-  }
-  const Block memory(static_cast<size_t>(elements * s.itemsize));
-  std::array<int64_t, kMostAxes> real;
-  std::copy_n(out_strides, rank, real.begin());
-  char* const to = std::exchange(at[n - 1], memory.p);
-  compact(rank, dims, real.data(), s.itemsize, out_strides);
-  if (s.flags) {
-    FpWatch watch;
-    s.loop->run(rank, dims, at.data(), strides.data());
-    if (watch.raised() & kTold) return 1;
-  } else {
-    s.loop->run(rank, dims, at.data(), strides.data());
-  }
-  copy(rank, dims, to, real.data(), memory.p, out_strides, s.itemsize);
-  return 0;
-}
-
-// The product of two vectors, by NumPy's own loop.
-struct Product {
-  UfuncLoop loop;
-  void* data;
-  Described a, b;
-  std::array<int64_t, 8> words;
-  bool is_dot = false;  // np.dot(), which copies some operands and tells of nothing
-  int64_t itemsize = 0;
-  alignas(16) std::array<char, 16> result;
-};
-
-int64_t run_product(int64_t which, int64_t, int64_t) {
-  auto& p = *reinterpret_cast<Product*>(which);
-  const int64_t* w = p.words.data();
-  const int64_t n = p.a.sizes(w)[0];
-  if (n != p.b.sizes(w)[0]) return 1;
-  char* at[] = {p.a.data(w), p.b.data(w), p.result.data()};
-  const Py_ssize_t dims[] = {1, 1, n, 1};
-  int64_t steps[] = {p.a.strides(w)[0], p.b.strides(w)[0]};
-  std::array<std::optional<Block>, 2> copies;
-  for (size_t k = 0; p.is_dot && k < 2; ++k) {
-    if (n == 0 || steps[k] > 0 || (steps[k] == 0 && n == 1)) continue;
-    copies[k].emplace(static_cast<size_t>(n * p.itemsize));
-    copy(1, &n, copies[k]->p, &p.itemsize, at[k], &steps[k], p.itemsize);
-    at[k] = copies[k]->p;
-    steps[k] = p.itemsize;
-  }
-  // a row times a column
-  const Py_ssize_t all[] = {0, 0, 0, 0, steps[0], steps[1], 0, 0, 0};
-  if (p.is_dot) return p.loop(at, dims, all, p.data), 0;
-  clear_fp_flags();
-  p.loop(at, dims, all, p.data);
-  return (fp_flags() & kTold) != 0;
-}
-
-// --- as code is made
 
 DType element_type(const Dtype& d) {
   switch (d.format) {
@@ -206,13 +68,19 @@ DType element_type(const Dtype& d) {
     case 'I': return DType::U32;
     case 'H': return DType::U16;
     case 'B': return DType::U8;
+    case 'D': return DType::C128;
+    case 'F': return DType::C64;
     default: leave(str_cat("whole arrays of ", d.name, " are computed with"), kNumbers, true);
   }
 }
 
+bool is_element_type(const Dtype& d) {
+  return d.base != K::kComplex && &d != &kByte && &d != &kText;
+}
+
 const Dtype& dtype_of_element(DType t) {
   for (const Dtype& d : kDtypes)
-    if (d.base != K::kComplex && element_type(d) == t) return d;
+    if (element_type(d) == t) return d;
   PIJIT_CHECK(false, "a dtype that regions do not have");
 }
 
@@ -264,15 +132,30 @@ int as_type(Emitter& e, int k, DType t) {
   const DType from = node(e, k).type;
   if (from == t) return k;
   if (is_float(from) && !is_float(t)) leave("an array of floats becomes one of ints");
+  if (!is_element_type(dtype_of_element(from)) || !is_element_type(dtype_of_element(t)))
+    leave("an array of numbers becomes one of complex numbers, or the other way", "", true);
   return op_node(e, SOp::kCast, t, k, -1, -1, is_float(from) && size_of(t) < size_of(from));
+}
+
+Av any_number(Emitter& e, const Av& a) {
+  const Av t = e.d.typed(a);
+  return t.kind == K::kComplex ? t : num(e, a);
 }
 
 // What NumPy is asked of an operand.
 py::object spec_of_operand(Emitter& e, const Av& a) {
-  if (!is_arrays(e, a)) return spec_of(num(e, a));
+  if (!is_arrays(e, a)) return spec_of(any_number(e, a));
   const DType t =
       a.kind == K::kArray ? node(e, a.index).type : element_type(dtype_of_part(e, part(e, a)));
   return py::reinterpret_borrow<py::object>(descr_of(t));
+}
+
+std::vector<const Dtype*> types_of_call(Emitter& e, PyObject* ufunc, const std::vector<Av>& args,
+                                        const std::string& told) {
+  py::tuple specs(args.size() + 1);
+  for (size_t k = 0; k < args.size(); ++k) specs[k] = spec_of_operand(e, args[k]);
+  specs[args.size()] = py::none();
+  return resolved_types(ufunc, specs, told);
 }
 
 // Functions whose bits instructions give, by the ufunc's name.
@@ -281,18 +164,41 @@ struct Row {
   int operands;
   SOp op;
   bool floats, ints, flags;
+  // Of numbers, it gives bools.
+  bool compares = false;
+  bool bools = false;
 };
 constexpr Row kRows[] = {
-    {"add", 2, SOp::kAdd, true, true, true},       {"subtract", 2, SOp::kSub, true, true, true},
-    {"multiply", 2, SOp::kMul, true, true, true},  {"divide", 2, SOp::kDiv, true, false, true},
-    {"negative", 1, SOp::kNeg, true, true, false}, {"absolute", 1, SOp::kAbs, true, true, false},
-    {"fabs", 1, SOp::kAbs, true, false, false},    {"sqrt", 1, SOp::kSqrt, true, false, true},
-    {"maximum", 2, SOp::kMax, true, true, false},  {"minimum", 2, SOp::kMin, true, true, false},
+    {"less", 2, SOp::kLt, true, true, false, true},
+    {"less_equal", 2, SOp::kLe, true, true, false, true},
+    {"greater", 2, SOp::kGt, true, true, false, true},
+    {"greater_equal", 2, SOp::kGe, true, true, false, true},
+    {"equal", 2, SOp::kEq, true, true, false, true},
+    {"not_equal", 2, SOp::kNe, true, true, false, true},
+    {"bitwise_and", 2, SOp::kAnd, false, false, false, false, true},
+    {"bitwise_or", 2, SOp::kOr, false, false, false, false, true},
+    {"bitwise_xor", 2, SOp::kXor, false, false, false, false, true},
+    {"invert", 1, SOp::kNot, false, false, false, false, true},
+    {"logical_and", 2, SOp::kAnd, false, false, false, false, true},
+    {"logical_or", 2, SOp::kOr, false, false, false, false, true},
+    {"logical_xor", 2, SOp::kXor, false, false, false, false, true},
+    {"logical_not", 1, SOp::kNot, false, false, false, false, true},
+    {"add", 2, SOp::kAdd, true, true, true},
+    {"subtract", 2, SOp::kSub, true, true, true},
+    {"multiply", 2, SOp::kMul, true, true, true},
+    {"divide", 2, SOp::kDiv, true, false, true},
+    {"negative", 1, SOp::kNeg, true, true, false},
+    {"absolute", 1, SOp::kAbs, true, true, false},
+    {"fabs", 1, SOp::kAbs, true, false, false},
+    {"sqrt", 1, SOp::kSqrt, true, false, true},
+    {"maximum", 2, SOp::kMax, true, true, false},
+    {"minimum", 2, SOp::kMin, true, true, false},
     {"square", 1, SOp::kMul, true, true, true},
 };
 
 Av by_row(Emitter& e, const Row& row, DType t, const std::vector<int>& in) {
   const bool real = is_float(t), flags = row.flags && real;
+  if (row.compares) return array_of(op_node(e, row.op, DType::Bool, in[0], in[1]));
   if (row.operands == 1 && row.op == SOp::kMul)
     return array_of(op_node(e, row.op, t, in[0], in[0], -1, flags));
   if (!real || (row.op != SOp::kMax && row.op != SOp::kMin))
@@ -301,28 +207,30 @@ Av by_row(Emitter& e, const Row& row, DType t, const std::vector<int>& in) {
   const SOp wins = row.op == SOp::kMax ? SOp::kGt : SOp::kLt;
   const int first = op_node(e, SOp::kOr, DType::Bool, op_node(e, wins, DType::Bool, in[0], in[1]),
                             op_node(e, SOp::kNe, DType::Bool, in[0], in[0]));
-  return array_of(op_node(e, SOp::kSelect, t, first, in[0], in[1]));
+  const Av r = array_of(op_node(e, SOp::kSelect, t, first, in[0], in[1]));
+  e.d.nodes.back().of = in;
+  return r;
 }
 
-Av computed(Emitter& e, PyObject* ufunc, const std::vector<Av>& args) {
+// Nothing: code has no instructions that do it.
+std::optional<Av> computed(Emitter& e, PyObject* ufunc, const std::vector<Av>& args) {
   const std::string_view name = ufunc_fields(ufunc)->name;
   const auto row = std::find_if(std::begin(kRows), std::end(kRows),
                                 [&](const Row& r) { return r.name == name; });
   const std::string told = str_cat("np.", name, "()");
   if (row == std::end(kRows) || static_cast<size_t>(row->operands) != args.size())
-    leave(str_cat(told, " of arrays has no machine code in loops"), "", true);
+    return std::nullopt;
+  for (const Av& a : args)
+    if (is_part(e, a) && !is_element_type(dtype_of_part(e, part(e, a)))) return std::nullopt;
   if (!underflow_is_ignored(*e.d.r)) leave(str_cat(told, " has no machine code here"));
   e.d.r->numpy = true;
-  py::tuple specs(args.size() + 1);
-  for (size_t k = 0; k < args.size(); ++k) specs[k] = spec_of_operand(e, args[k]);
-  specs[args.size()] = py::none();
-  const auto types = resolved_types(ufunc, specs, told);
+  const auto types = types_of_call(e, ufunc, args, told);
+  if (!is_element_type(*types[0])) return std::nullopt;
   const DType t = element_type(*types[0]);
-  for (const Dtype* d : types)
-    if (element_type(*d) != t || t == DType::Bool)
-      leave(str_cat(told, " of such arrays has no machine code in loops"), "", true);
-  if (is_float(t) ? !row->floats : !row->ints)
-    leave(str_cat(told, " of such arrays has no machine code in loops"), "", true);
+  for (size_t k = 0; k < args.size(); ++k)
+    if (types[k] != types[0]) return std::nullopt;
+  if (types.back() != (row->compares ? dtype_of('?') : types[0])) return std::nullopt;
+  if (t == DType::Bool ? !row->bools : is_float(t) ? !row->floats : !row->ints) return std::nullopt;
   std::vector<int> in;
   for (const Av& a : args)
     in.push_back(is_arrays(e, a) ? as_type(e, leaf(e, a), t)
@@ -330,20 +238,10 @@ Av computed(Emitter& e, PyObject* ufunc, const std::vector<Av>& args) {
   return by_row(e, *row, t, in);
 }
 
+// What is computed, as an array.
+Av settled(Emitter& e, const Av& a) { return a.kind == K::kArray ? made_array(e, a) : a; }
+
 // --- stores
-
-void store_word(Emitter& e, int memory, size_t k, Op op, int value) {
-  e.add(ins(op, Type::kNone, memory, e.d.icon(static_cast<int64_t>(k * sizeof(int64_t))), value));
-}
-
-// Code that describes a view, in words from `first` on.
-void describe(Emitter& e, int memory, size_t first, const Av& part) {
-  const Place p = place_of(e, part);
-  store_word(e, memory, first++, Op::kStoreI64, p.array->data);
-  store_word(e, memory, first++, Op::kStoreI64, p.offset);
-  for (int n : p.sizes) store_word(e, memory, first++, Op::kStoreI64, n);
-  for (int n : p.strides) store_word(e, memory, first++, Op::kStoreI64, n);
-}
 
 int words_of(Emitter& e, const void* words) {
   return e.d.constant(Type::kPtr, reinterpret_cast<int64_t>(words));
@@ -374,11 +272,15 @@ class BodyMaker {
   }
   SBuilder body;
   std::vector<ArrayNode> inputs;
+  int place_of_input(const ArrayNode& n) const {
+    for (size_t k = 0; k < inputs.size(); ++k)
+      if (inputs[k].type == n.type && same_part(inputs[k].leaf, n.leaf)) return static_cast<int>(k);
+    return -1;
+  }
 
  private:
   int input(const ArrayNode& n) {
-    for (size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k].type == n.type && same_part(inputs[k].leaf, n.leaf)) return static_cast<int>(k);
+    if (const int k = place_of_input(n); k >= 0) return k;
     inputs.push_back(n);
     return static_cast<int>(inputs.size()) - 1;
   }
@@ -386,10 +288,88 @@ class BodyMaker {
   std::map<int, SVal> made_;
 };
 
+// Room for what tells where a statement's inputs lie.
+void take_inputs(const std::vector<ArrayNode>& inputs, Statement* made) {
+  if (inputs.size() + 1 > static_cast<size_t>(kMostOperands))
+    leave("a line reads too many arrays", "two lines");
+  for (const ArrayNode& n : inputs) {
+    made->operands.push_back({n.rank, made->words.size()});
+    // a number lies behind what describes it, in two words where it is complex
+    made->words.resize(made->words.size() + made->operands.back().words() +
+                       (n.leaf.kind != K::kPart ? 2 : 0));
+  }
+}
+
+// What a statement reads; it stores nothing yet.
+std::shared_ptr<Statement> statement_of(const BodyMaker& maker, const ArrayNode& result,
+                                        const SVal& value) {
+  auto made = std::make_shared<Statement>();
+  take_inputs(maker.inputs, made.get());
+  region::ArrayLoopSpec spec;
+  for (const ArrayNode& n : maker.inputs) spec.in.push_back(n.type);
+  made->flags = result.flags;
+  made->dtype = spec.out = result.type;
+  made->itemsize = static_cast<int64_t>(size_of(result.type));
+  made->rank = result.rank;
+  spec.body = maker.body.nodes;
+  spec.node = value.id;
+  made->copies = result.op == SOp::kInput && result.leaf.kind == K::kPart;
+  // without one, it copies
+  if (is_element_type(dtype_of_element(result.type)))
+    made->loop = region::make_array_loop(std::move(spec));
+  else if (!made->copies)
+    leave("whole arrays of complex numbers are computed with", "", true);
+  return made;
+}
+
+// Code that tells a statement where its operands lie. Its words.
+int describe_inputs(Emitter& e, const std::vector<ArrayNode>& inputs, Statement& made) {
+  const int memory = words_of(e, made.words.data());
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const ArrayNode& n = inputs[k];
+    const size_t first = made.operands[k].first;
+    if (n.leaf.kind == K::kPart) {
+      describe(e, memory, first, n.leaf);
+      continue;
+    }
+    made.words[first] = reinterpret_cast<int64_t>(&made.words[first + 2]);
+    const Dtype& of = dtype_of_element(n.type);
+    const int x = n.leaf.kind == K::kBool ? e.emit(Op::kBToI, n.leaf.v[0]) : n.leaf.v[0];
+    store_word(e, memory, first + 2, of.store, x);
+    if (n.leaf.kind != K::kComplex) continue;
+    const auto behind = static_cast<int64_t>((first + 2) * sizeof(int64_t)) + of.bytes / 2;
+    e.add(ins(of.store, Type::kNone, memory, e.d.icon(behind), n.leaf.v[1]));
+  }
+  return memory;
+}
+
+// The step that makes a node, behind those of what it is made of; -1: it is a number.
+int add_layout(Emitter& e, const BodyMaker& maker, int k, std::map<int, int>* known,
+               std::vector<LayoutStep>* to) {
+  if (const auto it = known->find(k); it != known->end()) return it->second;
+  const ArrayNode n = node(e, k);
+  // NumPy casts some elements at a time
+  if (n.op == SOp::kCast) return add_layout(e, maker, n.args[0], known, to);
+  LayoutStep step;
+  if (n.op == SOp::kInput) {
+    if (n.leaf.kind != K::kPart) return -1;
+    step.operand = maker.place_of_input(n);
+  } else {
+    for (int a : n.of.empty() ? std::vector<int>(n.args.begin(), n.args.end()) : n.of)
+      if (const int of = a < 0 ? -1 : add_layout(e, maker, a, known, to); of >= 0)
+        step.made.push_back(of);
+  }
+  to->push_back(std::move(step));
+  const int at = static_cast<int>(to->size()) - 1;
+  known->emplace(k, at);
+  return at;
+}
+
 void store_array(Emitter& e, const Av& target, int value) {
   if (!e.may_store)
     leave("a function sets items of an array", "write the function's lines into the loop");
-  if (!array_view(e.d.object_at(target.index), true))
+  const int need = array_of_part(e, target).need;
+  if (need >= 0 && !array_view(e.d.object_at(target.index), true))
     leave("an array is set that is not writeable");
   const Dtype& d = dtype_of_part(e, target);
   const DType t = element_type(d);
@@ -398,40 +378,13 @@ void store_array(Emitter& e, const Av& target, int value) {
     leave("an array is set to one of more axes", "", true);
   BodyMaker maker(e);
   const SVal result = maker.make(stored);
-  if (maker.inputs.size() + 1 > static_cast<size_t>(kMostOperands) || rank_of(target) > kMostAxes)
-    leave("a line reads too many arrays", "two lines");
-  auto made = std::make_shared<Statement>();
-  region::ArrayLoopSpec spec;
-  for (const ArrayNode& n : maker.inputs) {
-    made->operands.push_back({n.rank, made->words.size()});
-    // a number lies behind what describes it
-    made->words.resize(made->words.size() + made->operands.back().words() +
-                       (n.leaf.kind != K::kPart));
-    spec.in.push_back(n.type);
-  }
+  if (rank_of(target) > kMostAxes) leave("an array has too many axes");
+  auto made = statement_of(maker, node(e, stored), result);
   made->operands.push_back({rank_of(target), made->words.size()});
   made->words.resize(made->words.size() + made->operands.back().words());
-  made->flags = node(e, stored).flags;
-  made->itemsize = d.bytes;
-  spec.body = maker.body.nodes;
-  spec.out = t;
-  spec.node = result.id;
-  made->loop = region::make_array_loop(std::move(spec));
-  const int memory = words_of(e, made->words.data());
-  for (size_t k = 0; k < maker.inputs.size(); ++k) {
-    const ArrayNode& n = maker.inputs[k];
-    const size_t first = made->operands[k].first;
-    if (n.leaf.kind == K::kPart) {
-      describe(e, memory, first, n.leaf);
-      continue;
-    }
-    made->words[first] = reinterpret_cast<int64_t>(&made->words[first + 2]);
-    const Dtype& of = dtype_of_element(n.type);
-    const int x = n.leaf.kind == K::kBool ? e.emit(Op::kBToI, n.leaf.v[0]) : n.leaf.v[0];
-    store_word(e, memory, first + 2, of.store, x);
-  }
+  const int memory = describe_inputs(e, maker.inputs, *made);
   describe(e, memory, made->operands.back().first, target);
-  e.d.r->needs[static_cast<size_t>(e.d.arrays.at(target.index).need)].written = true;
+  if (need >= 0) e.d.r->needs[static_cast<size_t>(need)].written = true;
   const int told = e.call(run_statement, e.d.icon(reinterpret_cast<int64_t>(made.get())),
                           e.d.icon(0), e.d.icon(0));
   e.check(e.emit(Op::kIEq, told, e.d.icon(0)));
@@ -439,13 +392,15 @@ void store_array(Emitter& e, const Av& target, int value) {
   e.d.stores = true;
 }
 
-Av dot(Emitter& e, const Av& a, const Av& b, bool is_dot) {
+// Nothing: it is not one of two vectors.
+std::optional<Av> dot(Emitter& e, const Av& given_a, const Av& given_b, bool is_dot) {
   const char* what = "a product of such arrays has no machine code in loops";
-  if (!is_part(e, a) || !is_part(e, b)) leave(what, "", true);
+  const Av a = settled(e, given_a), b = settled(e, given_b);
+  if (!is_part(e, a) || !is_part(e, b)) return std::nullopt;
   const Av x = part(e, a), y = part(e, b);
   const Dtype& d = dtype_of_part(e, x);
   if (rank_of(x) != 1 || rank_of(y) != 1 || d.base != K::kFloat || &d != &dtype_of_part(e, y))
-    leave(what, "", true);
+    return std::nullopt;
   if (!underflow_is_ignored(*e.d.r)) leave(what);
   e.d.r->numpy = true;
   PyObject* const matmul = numpy_attribute("matmul");
@@ -454,7 +409,7 @@ Av dot(Emitter& e, const Av& a, const Av& b, bool is_dot) {
   const int k = ufunc_loop(u, [&](const char* codes) {
     return codes[0] == code && codes[1] == code && codes[2] == code;
   });
-  if (k < 0) leave(what, "", true);
+  if (k < 0) return std::nullopt;
   auto made = std::make_shared<Product>();
   made->loop = u->functions[k];
   made->data = data_of_loop(u, k);
@@ -476,38 +431,186 @@ Av dot(Emitter& e, const Av& a, const Av& b, bool is_dot) {
 
 }  // namespace
 
-Av array_binary(Emitter& e, BinaryOp op, bool in_place, const Av& a, const Av& b) {
-  Av r;
+template <class T>
+static Av made_by(Emitter& e, region::CallOut make, std::shared_ptr<T> what, const Dtype& d,
+                  int rank) {
+  const int made =
+      e.call(make, e.d.icon(reinterpret_cast<int64_t>(what.get())), e.d.arena(), e.d.icon(0));
+  e.d.r->statements.push_back(std::move(what));
+  return new_array(e, made, d, rank);
+}
+
+Av made_array(Emitter& e, const Av& a) {
+  BodyMaker maker(e);
+  const SVal value = maker.make(a.index);
+  const ArrayNode n = node(e, a.index);
+  if (n.rank > kMostAxes) leave("an array has too many axes");
+  auto made = statement_of(maker, n, value);
+  const Dtype& d = dtype_of_element(n.type);
+  made->format = d.format;
+  std::map<int, int> known;
+  add_layout(e, maker, a.index, &known, &made->layout);
+  describe_inputs(e, maker.inputs, *made);
+  return made_by(e, make_array, std::move(made), d, n.rank);
+}
+
+namespace {
+
+// An operand of NumPy's own loop, in the loop's dtype.
+ArrayNode operand_of(Emitter& e, const Av& a, const Dtype& d) {
+  if (!is_arrays(e, a)) return node(e, number_leaf(e, any_number(e, a), d));
+  int k = leaf(e, settled(e, a));
+  const DType t = element_type(d);
+  if (node(e, k).type == t) return node(e, k);
+  if (!is_element_type(dtype_of_element(node(e, k).type)) || !is_element_type(d))
+    leave("an array of numbers is used with one of complex numbers", "", true);
+  return node(e, leaf(e, made_array(e, array_of(as_type(e, k, t)))));
+}
+
+// A loop of NumPy's own for these dtypes; null: there is none.
+UfuncLoop loop_of(PyObject* ufunc, std::span<const Dtype* const> types, void** data) {
+  const UfuncFields* u = ufunc_fields(ufunc);
+  const int k = ufunc_loop(u, [&](const char* codes) {
+    for (size_t i = 0; i < types.size(); ++i)
+      if (codes[i] != static_cast<char>(descr_number(element_type(*types[i])))) return false;
+    return true;
+  });
+  if (k < 0) return nullptr;
+  *data = data_of_loop(u, k);
+  return u->functions[k];
+}
+
+// By NumPy's own loop; nothing: there is none that code can call.
+std::optional<Av> by_loop(Emitter& e, PyObject* ufunc, const std::vector<Av>& args) {
+  const UfuncFields* u = ufunc_fields(ufunc);
+  if (!is_of_numpy(ufunc) || u->nout != 1 || args.size() != static_cast<size_t>(u->nin))
+    return std::nullopt;
+  const std::string told = str_cat("np.", u->name, "()");
+  if (!underflow_is_ignored(*e.d.r)) leave(str_cat(told, " has no machine code here"));
+  e.d.r->numpy = true;
+  const auto types = types_of_call(e, ufunc, args, told);
+  auto made = std::make_shared<Statement>();
+  region::ArrayLoopSpec spec;
+  spec.foreign = loop_of(ufunc, types, &spec.data);
+  if (!spec.foreign) return std::nullopt;
+  std::vector<ArrayNode> inputs;
+  LayoutStep all;
+  for (size_t k = 0; k < args.size(); ++k) {
+    inputs.push_back(operand_of(e, args[k], *types[k]));
+    spec.in.push_back(inputs.back().type);
+    made->rank = std::max(made->rank, inputs.back().rank);
+    if (inputs.back().leaf.kind != K::kPart) continue;
+    all.made.push_back(static_cast<int>(made->layout.size()));
+    made->layout.push_back({static_cast<int>(k), {}});
+  }
+  made->layout.push_back(std::move(all));
+  take_inputs(inputs, made.get());
+  const Dtype& d = *types.back();
+  made->dtype = element_type(d);
+  made->format = d.format;
+  made->itemsize = d.bytes;
+  made->flags = true;
+  spec.out = made->dtype;
+  made->loop = region::make_array_loop(std::move(spec));
+  describe_inputs(e, inputs, *made);
+  return made_by(e, make_array, made, d, made->rank);
+}
+
+Av elementwise(Emitter& e, PyObject* ufunc, const std::vector<Av>& args) {
+  if (const auto r = computed(e, ufunc, args)) return *r;
+  if (const auto r = by_loop(e, ufunc, args)) return *r;
+  return called_numpy(e, ufunc, args, nullptr);
+}
+
+// Of two matrices, or one and a vector.
+std::optional<Av> matrix_product(Emitter& e, const Av& given_a, const Av& given_b) {
+  const Av a = settled(e, given_a), b = settled(e, given_b);
+  if (!is_part(e, a) || !is_part(e, b)) return std::nullopt;
+  const ArrayNode x = node(e, leaf(e, a)), y = node(e, leaf(e, b));
+  const Dtype& d = dtype_of_element(x.type);
+  if (x.rank > 2 || y.rank > 2 || x.type != y.type || d.base == K::kInt || d.base == K::kBool)
+    return std::nullopt;
+  if (!underflow_is_ignored(*e.d.r)) return std::nullopt;
+  auto made = std::make_shared<MatrixProduct>();
+  const Dtype* const types[] = {&d, &d, &d};
+  made->loop = loop_of(numpy_attribute("matmul"), types, &made->data);
+  if (!made->loop) return std::nullopt;
+  e.d.r->numpy = true;
+  Statement& s = made->made;
+  s.dtype = x.type;
+  s.format = d.format;
+  s.itemsize = d.bytes;
+  s.rank = x.rank + y.rank - 2;
+  take_inputs({x, y}, &s);
+  describe_inputs(e, {x, y}, s);
+  return made_by(e, make_product, made, d, s.rank);
+}
+
+// As the operator of arrays does it, which has ways of its own for some exponents.
+Av power(Emitter& e, const Av& a, const Av& b) {
+  const Av n = is_arrays(e, b) || e.d.typed(b).kind == K::kComplex ? Av{} : num(e, b);
+  int64_t by = 0;
+  if (!n.of_numpy() && n.kind == K::kInt && e.d.is_const(n.v[0], &by) && by == 2)
+    if (const auto r = computed(e, numpy_attribute("square"), {a})) return *r;
+  const bool of_a = is_arrays(e, a);
+  PyObject* const method = type_lookup(reinterpret_cast<PyTypeObject*>(numpy_attribute("ndarray")),
+                                       py::object(str_of(of_a ? "__pow__" : "__rpow__")).ptr());
+  return called_numpy(e, method, of_a ? std::vector{a, b} : std::vector{b, a}, nullptr);
+}
+
+Av by_operator(Emitter& e, BinaryOp op, const Av& a, const Av& b) {
   if (op == BinaryOp::kMatmul) {
-    if (in_place) leave("an array is multiplied in place");
-    return dot(e, a, b, false);
+    if (const auto r = dot(e, a, b, false)) return *r;
+    if (const auto r = matrix_product(e, a, b)) return *r;
+    return called_numpy(e, numpy_attribute("matmul"), {a, b}, nullptr);
   }
-  if (op == BinaryOp::kPow) {
-    const Av n = is_arrays(e, b) ? Av{} : num(e, b);
-    int64_t by = 0;
-    if (n.of_numpy() || n.kind != K::kInt || !e.d.is_const(n.v[0], &by) || by != 2)
-      leave("`**` of arrays has an exponent other than 2", "", true);
-    r = computed(e, numpy_attribute("square"), {a});
-  } else {
-    const char* ufunc = ufunc_of(op);
-    if (!ufunc) leave("an operator of arrays has no machine code in loops", "", true);
-    r = computed(e, numpy_attribute(ufunc), {a, b});
-  }
-  if (!in_place || !is_arrays(e, a)) return r;
+  if (op == BinaryOp::kPow) return power(e, a, b);
+  const char* ufunc = ufunc_of(op);
+  if (!ufunc) leave("an operator of arrays has no machine code in loops", "", true);
+  return elementwise(e, numpy_attribute(ufunc), {a, b});
+}
+
+}  // namespace
+
+Av array_binary(Emitter& e, BinaryOp op, bool in_place, const Av& a, const Av& b) {
+  if (!in_place || !is_arrays(e, a)) return by_operator(e, op, a, b);
+  if (op == BinaryOp::kMatmul || op == BinaryOp::kPow) leave("an array changes in place", "", true);
+  const Av r = by_operator(e, op, a, b);
+  const DType t = node(e, leaf(e, r)).type;
   if (a.kind == K::kArray) {
-    if (node(e, r.index).type != node(e, a.index).type) leave("an array changes in place");
+    if (t != node(e, a.index).type) leave("an array changes in place");
     return r;
   }
   const Av target = part(e, a);
-  if (is_float(node(e, r.index).type) != is_float(element_type(dtype_of_part(e, target))))
+  if (is_float(t) != is_float(element_type(dtype_of_part(e, target))) || t == DType::Bool)
     leave("an array changes in place");  // NumPy raises
-  store_array(e, target, r.index);
+  store_array(e, target, leaf(e, r));
   return a;
 }
 
+std::optional<Av> outer(Emitter& e, PyObject* ufunc, const Av& given_a, const Av& given_b) {
+  const Av a = settled(e, given_a), b = settled(e, given_b);
+  if (!is_part(e, a) || !is_part(e, b) || rank_of(part(e, a)) != 1 || rank_of(part(e, b)) != 1)
+    return std::nullopt;
+  Av all, column, row;
+  all.kind = K::kSlice;
+  all.items.assign(3, e.d.object(Py_None));
+  column.kind = row.kind = K::kTuple;
+  column.items = {all, e.d.object(Py_None)};
+  row.items = {e.d.object(Py_None), all};
+  return elementwise(e, ufunc, {taken(e, a, column), taken(e, b, row)});
+}
+
 Av array_unary(Emitter& e, UnaryOp op, const Av& a) {
-  if (op != UnaryOp::kNeg) leave("an operator of arrays has no machine code in loops", "", true);
-  return computed(e, numpy_attribute("negative"), {a});
+  if (op == UnaryOp::kNot) leave("the truth of an array is asked for");
+  const char* ufunc = op == UnaryOp::kNeg   ? "negative"
+                      : op == UnaryOp::kPos ? "positive"
+                                            : "invert";
+  return elementwise(e, numpy_attribute(ufunc), {a});
+}
+
+Av array_compare(Emitter& e, CompareOp op, const Av& a, const Av& b) {
+  return elementwise(e, numpy_attribute(ufunc_of(op)), {a, b});
 }
 
 bool is_of_arrays(PyObject* fn) {
@@ -516,14 +619,45 @@ bool is_of_arrays(PyObject* fn) {
          fn == numpy_attribute("flip");
 }
 
+// Nothing: the condition is none, or NumPy has the result in a dtype that code has not.
+static std::optional<Av> where(Emitter& e, const std::vector<Av>& args) {
+  for (const Av& a : args)
+    if (is_part(e, a) && !is_element_type(dtype_of_part(e, part(e, a)))) return std::nullopt;
+  if (!is_arrays(e, args[0])) return std::nullopt;
+  const int condition = leaf(e, args[0]);
+  if (node(e, condition).type != DType::Bool) return std::nullopt;
+  std::vector<py::object> of;
+  for (size_t k = 1; k < 3; ++k) {
+    const Av a = e.d.typed(args[k]);
+    if (!is_arrays(e, a) && !a.is_number()) return std::nullopt;
+    const py::object spec = spec_of_operand(e, a);
+    // a number of Python's takes the other one's dtype, where it fits
+    of.push_back(PyType_Check(spec.ptr()) ? spec(1) : spec);
+  }
+  const py::object type = py::handle(numpy_attribute("result_type"))(of[0], of[1]);
+  const Dtype* d = dtype_of(text_of(py::object(type.attr("char")).ptr())[0]);
+  if (!d || !is_element_type(*d)) return std::nullopt;
+  std::vector<int> in{condition};
+  for (size_t k = 1; k < 3; ++k)
+    in.push_back(is_arrays(e, args[k]) ? as_type(e, leaf(e, args[k]), element_type(*d))
+                                       : number_leaf(e, num(e, args[k]), *d));
+  const Av r = array_of(op_node(e, SOp::kSelect, element_type(*d), in[0], in[1], in[2]));
+  e.d.nodes.back().of = in;
+  return r;
+}
+
 std::optional<Av> array_function(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
   if (std::none_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e, a); }))
     return std::nullopt;
-  if (is_ufunc(fn) && is_of_numpy(fn)) return computed(e, fn, args);
+  if (is_ufunc(fn) && is_of_numpy(fn)) return elementwise(e, fn, args);
+  if (args.size() == 3 && fn == numpy_attribute("where")) return where(e, args);
   if (args.size() == 2 && fn == numpy_attribute("dot")) return dot(e, args[0], args[1], true);
+  if (args.size() == 2 && fn == numpy_attribute("outer"))
+    return outer(e, numpy_attribute("multiply"), args[0], args[1]);
   if (args.size() == 1 && args[0].kind != K::kArray && fn == numpy_attribute("flip"))
     return flipped(e, args[0]);
-  if (fn == numpy_attribute("matmul") && args.size() == 2) return dot(e, args[0], args[1], false);
+  if (fn == numpy_attribute("matmul") && args.size() == 2)
+    return by_operator(e, BinaryOp::kMatmul, args[0], args[1]);
   return std::nullopt;
 }
 
@@ -546,6 +680,66 @@ void store_part(Emitter& e, const Av& value, const Av& of, const Av& index) {
     x = number_leaf(e, n, d);
   }
   store_array(e, target, x);
+}
+
+Av gathered(Emitter& e, const Av& given, const Av& index) {
+  const Av of = settled(e, given), by = settled(e, index);
+  const int from = leaf(e, of), places = is_part(e, by) ? leaf(e, by) : -1;
+  const DType t = places < 0 ? DType::F64 : node(e, places).type;
+  const bool native = t == DType::Bool || t == DType::I64 || t == DType::I32;
+  if (!native || node(e, from).rank != 1 || node(e, places).rank != 1) {
+    PyObject* const get = type_lookup(reinterpret_cast<PyTypeObject*>(numpy_attribute("ndarray")),
+                                      py::object(str_of("__getitem__")).ptr());
+    return called_numpy(e, get, {of, by}, nullptr);
+  }
+  auto made = std::make_shared<Gather>();
+  made->is_mask = t == DType::Bool;
+  made->wide = t == DType::I64;
+  Statement& s = made->made;
+  const Dtype& d = dtype_of_element(node(e, from).type);
+  s.dtype = node(e, from).type;
+  s.format = d.format;
+  s.itemsize = d.bytes;
+  s.rank = 1;
+  const std::vector<ArrayNode> inputs{node(e, from), node(e, places)};
+  take_inputs(inputs, &s);
+  describe_inputs(e, inputs, s);
+  return made_by(e, make_gathered, made, d, 1);
+}
+
+std::optional<Av> reduced(Emitter& e, PyObject* fn, const Av& of) {
+  struct Row {
+    std::string_view name, ufunc;
+    bool has_start, divides;
+  };
+  constexpr Row kReductions[] = {
+      {"sum", "add", true, false},      {"mean", "add", true, true},
+      {"max", "maximum", false, false}, {"amax", "maximum", false, false},
+      {"min", "minimum", false, false}, {"amin", "minimum", false, false}};
+  const std::string name = text_of(py::object(py::getattr(py::handle(fn), "__name__")).ptr());
+  const auto row = std::find_if(std::begin(kReductions), std::end(kReductions),
+                                [&](const Row& r) { return r.name == name; });
+  if (row == std::end(kReductions) || !is_arrays(e, of)) return std::nullopt;
+  if (!numpy_reduces_at_once() || !underflow_is_ignored(*e.d.r)) return std::nullopt;
+  const Av a = settled(e, of);
+  const Dtype& d = dtype_of_part(e, part(e, a));
+  if (d.format != 'd' || rank_of(part(e, a)) != 1) return std::nullopt;
+  auto made = std::make_shared<Reduction>();
+  const Dtype* const types[] = {&d, &d, &d};
+  made->loop = loop_of(numpy_attribute(std::string(row->ufunc).c_str()), types, &made->data);
+  if (!made->loop) return std::nullopt;
+  made->of = {1, 0};
+  made->has_start = row->has_start;
+  made->divides = row->divides;
+  e.d.r->numpy = true;
+  describe(e, words_of(e, made->words.data()), 0, part(e, a));
+  const int told = e.call(run_reduction, e.d.icon(reinterpret_cast<int64_t>(made.get())),
+                          e.d.icon(0), e.d.icon(0));
+  e.check(e.emit(Op::kIEq, told, e.d.icon(0)));
+  e.d.stores = true;  // of words that the interpreter of regions would have, too
+  const int at = words_of(e, &made->result);
+  e.d.r->statements.push_back(std::move(made));
+  return loaded(e, d, at, e.d.icon(0));
 }
 
 }  // namespace pijit::regions

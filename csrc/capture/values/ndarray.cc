@@ -229,6 +229,48 @@ Items basic_items(Context& c, NdarrayValue* a, const V& at) {
   return in_memory(c, a, std::move(items));
 }
 
+// Where the elements of a part with one axis lie in an array that is no view: along which of its
+// axes, and how many apart. Nothing: the part has other axes, or that is not known.
+using Course = std::pair<int, int64_t>;
+std::optional<Course> course_of(Context& c, NdarrayValue* whole, const V& at) {
+  if (whole->base || whole->scalar) return std::nullopt;
+  const int rank = whole->elements(c).shape().rank();
+  std::vector<IndexItem> items;
+  if (!is_whole(at)) items = index_items(c, at, logical_shape(c, whole));
+  std::optional<Course> found;
+  int axis = 0, kept = 0;
+  for (const IndexItem& i : items) {
+    const bool slice = i.kind == IndexItem::kSlice;
+    if (!slice && i.kind != IndexItem::kInt && !(i.kind == IndexItem::kTake && !i.kept))
+      return std::nullopt;
+    if (slice) {
+      if (i.step && i.step->symbolic()) return std::nullopt;
+      found = {axis, i.step ? int64_t{*i.step} : 1};
+      ++kept;
+    }
+    ++axis;
+  }
+  for (; axis < rank; ++axis, ++kept) found = {axis, 1};
+  return kept == 1 ? found : std::nullopt;
+}
+
+// NumPy copies one axis along another in the same direction without memory between them, so that
+// where both are of one array and have other steps, it may read what it stored.
+void check_course(Context& c, NdarrayValue* to, const V& at, NdarrayValue* from) {
+  auto root_of = [](NdarrayValue* a) {
+    while (a->base) a = a->base;
+    return a;
+  };
+  if (from->scalar || from->elements(c).shape().rank() != 1 || root_of(to) != root_of(from)) return;
+  const auto store = course_of(c, to, at);
+  const auto read = from->base && !from->form && !from->by ? course_of(c, from->base, from->index)
+                                                           : course_of(c, from, V());
+  if (!store || store == read) return;
+  if (read && store->first == read->first && (store->second < 0) != (read->second < 0)) return;
+  c.give_up(Reason::kUnsupportedOperand, "parts of an ndarray that may share elements",
+            Case::kNumpyArray);
+}
+
 }  // namespace
 
 Val NdarrayValue::part(Context& c, const V& at) {
@@ -309,6 +351,7 @@ void NdarrayValue::set(Context& c, const V& at, Val value) {
 
 void NdarrayValue::setitem(Context& c, const V& at, const V& value) {
   if (scalar) return Value::setitem(c, at, value);
+  if (auto* from = as<NdarrayValue>(value)) check_course(c, this, at, from);
   const bool stored = in_numpys_words(
       c, [&] { return store_masked(c, this, at, value) || store_picked(c, this, at, value); });
   if (stored) return;

@@ -16,7 +16,8 @@ constexpr int kMostAxes = region::ArrayLoop::kMostAxes;
 
 class CpuArrayLoop : public region::ArrayLoop {
  public:
-  explicit CpuArrayLoop(region::ArrayLoopSpec s) : operands_(s.in.size() + 1) {
+  explicit CpuArrayLoop(region::ArrayLoopSpec s)
+      : operands_(s.in.size() + 1), foreign_(s.foreign), data_(s.data) {
     inner_.form = LoopSpec::kMap;
     inner_.body = std::move(s.body);
     inner_.in_types = s.in;
@@ -31,8 +32,11 @@ class CpuArrayLoop : public region::ArrayLoop {
   void run(int rank, const int64_t* dims, char* const* operands, const int64_t* strides) override {
     Axes a;
     collect(rank, dims, strides, &a);
-    const InnerLoop& loop = loop_for(a);
-    const int64_t cost = a.elements() * static_cast<int64_t>(inner_.body.size() + operands_);
+    constexpr int64_t kForeignCost = 32;  // of a function's element
+    const InnerLoop* const loop = foreign_ ? nullptr : &loop_for(a);
+    const int64_t each =
+        foreign_ ? kForeignCost : static_cast<int64_t>(inner_.body.size() + operands_);
+    const int64_t cost = a.elements() * each;
     if (cost < LoopKernel::kParallelCost || max_threads() == 1) return walk(loop, a, operands);
     // the outermost axis, or the only one by whole cache lines
     const int64_t block = a.rank == 1 ? 1024 : 1;
@@ -160,11 +164,25 @@ class CpuArrayLoop : public region::ArrayLoop {
     }
   }
 
-  void walk(const InnerLoop& loop, const Axes& a, char* const* operands) const {
+  // Another library's function takes operands as they lie.
+  void run_foreign(const Axes& a, char* const* operands) const {
     const auto last = static_cast<size_t>(a.rank - 1);
-    bool apart = false;
-    for (size_t k = 0; k < operands_; ++k) apart |= is_apart(a, k);
-    if (a.rank == 1) return apart ? run_row(loop, a, operands) : loop.run(operands, a.dims[0]);
+    std::array<char*, kMostOperands> at;
+    std::copy(operands, operands + operands_, at.begin());
+    const ptrdiff_t n = a.dims[last];
+    std::array<ptrdiff_t, kMostOperands> steps;
+    std::copy_n(a.strides[last].begin(), operands_, steps.begin());
+    foreign_(at.data(), &n, steps.data(), data_);
+  }
+
+  void walk(const InnerLoop* loop, const Axes& a, char* const* operands) const {
+    const auto last = static_cast<size_t>(a.rank - 1);
+    bool apart = foreign_ != nullptr;
+    for (size_t k = 0; !foreign_ && k < operands_; ++k) apart |= is_apart(a, k);
+    auto run_one = [&](char* const* row) {
+      foreign_ ? run_foreign(a, row) : run_row(*loop, a, row);
+    };
+    if (a.rank == 1) return apart ? run_one(operands) : loop->run(operands, a.dims[0]);
     const size_t rows = last - 1;
     std::array<int64_t, kMostAxes> index{};
     std::array<char*, kMostOperands> at;
@@ -173,11 +191,11 @@ class CpuArrayLoop : public region::ArrayLoop {
       if (apart) {
         std::array<char*, kMostOperands> row = at;
         for (int64_t i = 0; i < a.dims[rows]; ++i) {
-          run_row(loop, a, row.data());
+          run_one(row.data());
           for (size_t k = 0; k < operands_; ++k) row[k] += a.strides[rows][k];
         }
       } else {
-        loop.run(at.data(), a.dims[last], a.dims[rows], a.strides[rows].data());
+        loop->run(at.data(), a.dims[last], a.dims[rows], a.strides[rows].data());
       }
       size_t d = rows;
       while (d-- > 0) {
@@ -191,6 +209,8 @@ class CpuArrayLoop : public region::ArrayLoop {
   }
 
   const size_t operands_;
+  const ForeignLoop::Function foreign_;
+  void* const data_;
   std::vector<int64_t> sizes_;  // bytes of an element
   InnerSpec inner_;
   std::vector<Made> made_;
