@@ -415,9 +415,9 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const OwnOp* op = same ? own_op(name, types[0]) : nullptr;
   const auto loop = op ? std::nullopt : loop_for(ufunc, types, out);
   if (!op && !loop) left_to_numpy(c, name);
-  // Complex numbers that lie in memory backwards go through other code of NumPy's.
+  // What lies in memory backwards goes through other code of NumPy's loops.
   const bool complex = is_complex(out) || std::any_of(types.begin(), types.end(), is_complex);
-  if (complex &&
+  if ((complex || loop) &&
       std::any_of(all.begin(), all.end(), [](auto& g) { return goes_backwards(g.array); }))
     left_to_numpy(c, name);
   const std::vector<int> axes =

@@ -19,7 +19,7 @@ class OverNumbers {
   bool calls_itself = false;
 
   void look(PyObject* func, const CodeInfo& code, int deep = 0) {
-    constexpr size_t kMostCode = 600;  // instructions: longer code takes longer than it gains
+    constexpr size_t kMostCode = 2000;  // instructions: longer code takes longer than it gains
     if (deep == 0) func_ = func, code_ = &code;
     if (std::find(seen_.begin(), seen_.end(), func) != seen_.end()) return;
     seen_.push_back(func);
@@ -116,6 +116,27 @@ void loop_lines(const CodeInfo& code, NoRegion* n) {
     }
 }
 
+// A function in the place of another one, whose call it ends.
+py::object rest_of_call(PyObject* func, int instr, std::vector<py::object> slots,
+                        std::vector<py::object> stack) {
+  const Code code = code_info(PyFunction_GET_CODE(func));
+  const py::object made = make_resume_code(*code, instr, nulls_in(stack));
+  never_capture(made.ptr());
+  const py::object f = function_like(func, made, true);
+  slots.resize(static_cast<size_t>(code->num_slots - code->num_free));
+  struct Rest {
+    py::object f;
+    std::vector<py::object> slots, stack;
+  };
+  auto rest = std::make_shared<Rest>(Rest{f, std::move(slots), std::move(stack)});
+  return py::cpp_function([rest](const py::args&) {
+    ResumeScope scope(std::move(rest->slots), std::move(rest->stack));
+    py::object result = call_in_frame(rest->f);
+    if (!result) throw py::error_already_set();
+    return result;
+  });
+}
+
 }  // namespace
 
 // Does the function work on numbers in loops, and on nothing that a graph may hold? Found out once.
@@ -163,6 +184,8 @@ Region* Execution::region_made(ResumePoint& point, const Region::Frame& frame) {
   state_.compile_ms += static_cast<double>(took) / 1e6;
   compiled_ns += took;
   if (!made) {
+    PIJIT_LOG("capture", code_->name, ": no region from line ", code_->instrs[instr_].line,
+              " on: at line ", because.line, ", ", because.why);
     if (!because.why.empty()) state_.left_loops.push_back(std::move(because));
     state_.wasted_ns += took;
     if (config().measure && state_.wasted_ns > kMostWasted && state_.region_count == 0)
@@ -271,7 +294,7 @@ bool Execution::run_region(ResumePoint& point) {
   const RegionExit* left;
   {
     const Span graph(TraceEvent::kGraph);
-    left = &r->run(frame, words.data(), &now_slots, &now_stack);
+    left = &r->run(frame, words.data(), &now_slots, &now_stack, rest_of_call);
   }
   views.clear();
   if (r->recursive && !left->returns) {  // CPython does all of it

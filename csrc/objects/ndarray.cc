@@ -294,11 +294,12 @@ py::object empty_ndarray(DType t, std::span<const int64_t> shape, std::span<cons
 }
 
 py::object ndarray_over(PyObject* descr, std::span<const int64_t> shape, const int64_t* strides,
-                        char* data) {
+                        char* data, bool writeable) {
   const NumpyApi& n = api();
+  const int flags = kNdAligned | (writeable ? kNdWriteable : 0);
   PyObject* made = n.new_from_descr(n.ndarray, Py_NewRef(descr), static_cast<int>(shape.size()),
                                     const_cast<Py_ssize_t*>(shape.data()),
-                                    const_cast<Py_ssize_t*>(strides), data, kNdAligned, nullptr);
+                                    const_cast<Py_ssize_t*>(strides), data, flags, nullptr);
   if (!made) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(made);
 }

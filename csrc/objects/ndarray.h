@@ -92,9 +92,9 @@ bool may_overlap(PyObject* a, PyObject* b);
 py::object new_ndarray(ArrayRef a, std::span<const int> axes);
 // Without values. `order`: the axes as they lie in memory, the outermost first.
 py::object empty_ndarray(DType t, std::span<const int64_t> shape, std::span<const int> order);
-// A view that may not be written, of memory that outlives it. `strides`: bytes.
+// A view of memory that outlives it. `strides`: bytes.
 py::object ndarray_over(PyObject* descr, std::span<const int64_t> shape, const int64_t* strides,
-                        char* data);
+                        char* data, bool writeable = false);
 // a[mask], of a mask of its first axes.
 py::object new_ndarray_of_mask(const Array& a, const Array& mask);
 py::object new_numpy_scalar(const Array& a);  // of the one element

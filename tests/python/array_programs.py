@@ -1,4 +1,4 @@
-"""Generated loops of statements with arrays: made, kept, exchanged, stored into, and read by NumPy's functions."""
+"""Generated loops of statements with arrays: made, kept, exchanged, stored into, read by NumPy."""
 
 import random
 

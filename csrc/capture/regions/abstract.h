@@ -96,8 +96,13 @@ struct Frame {
   // Of the functions that called this one, the outermost first, as they were before the call.
   struct Caller {
     std::vector<Av> slots, stack;
+    int at = 0;                // the call
+    size_t callable = 0;       // what is called, on the stack
+    PyObject* func = nullptr;  // the same; null: one that was made for it
   };
   std::vector<Caller> callers;
+  // Since the outermost of these calls, code has changed what others see: it is not done anew.
+  bool changed = false;
 
   // Calls g(list of values) for all that there is.
   template <class G>

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <span>
 
 #include "runtime/fp_status.h"
 
@@ -153,49 +154,90 @@ void order_axes(int rank, const int64_t* strides, size_t operands, int* order) {
   for (int d = 0; d < rank; ++d) order[d] = inner[static_cast<size_t>(rank - 1 - d)];
 }
 
-// Strides of an array without gaps.
-void fill_strides(int rank, const int64_t* dims, const int* order, int64_t itemsize, int64_t* to) {
-  int64_t step = itemsize;
-  for (int k = rank - 1; k >= 0; --k) {
-    to[order[k]] = dims[order[k]] == 1 ? 0 : step;
-    step *= dims[order[k]];
+// An array that an expression reads, or that NumPy would make of one of its steps.
+struct Layout {
+  size_t rank = 0;
+  std::array<int64_t, kMostAxes> sizes, strides;
+
+  bool is_without_gaps(bool rows, int64_t itemsize) const {  // in the order of C, or the other one
+    int64_t step = itemsize;
+    for (size_t k = 0; k < rank; ++k) {
+      const size_t d = rows ? rank - 1 - k : k;
+      if (sizes[d] != 1 && strides[d] != step) return false;
+      step *= sizes[d];
+    }
+    return true;
   }
+  // The same axes, one after the other in memory.
+  void fill(const int* order, int64_t itemsize) {
+    int64_t step = itemsize;
+    for (size_t k = rank; k-- > 0;) {
+      strides[static_cast<size_t>(order[k])] = step;
+      step *= sizes[static_cast<size_t>(order[k])];
+    }
+  }
+};
+
+// How NumPy lays out the result of such operands, of which none is a single number. What they have
+// in common decides where they have one shape and no gaps; else their strides do. `order`: the axes
+// from the outermost to the innermost.
+Layout layout_of_result(std::span<const Layout* const> operands, std::span<const int64_t> itemsizes,
+                        int64_t itemsize, int* order) {
+  Layout r;
+  for (const Layout* o : operands) r.rank = std::max(r.rank, o->rank);
+  std::fill_n(r.sizes.begin(), r.rank, 1);
+  for (const Layout* o : operands)
+    for (size_t d = 0; d < o->rank; ++d)
+      if (o->sizes[d] != 1) r.sizes[r.rank - o->rank + d] = o->sizes[d];
+  bool rows = r.rank > 1, columns = rows;
+  for (size_t k = 0; k < operands.size(); ++k) {
+    const Layout& o = *operands[k];
+    const bool same = o.rank == r.rank &&
+                      std::equal(o.sizes.begin(), o.sizes.begin() + static_cast<ptrdiff_t>(o.rank),
+                                 r.sizes.begin());
+    rows = rows && same && o.is_without_gaps(true, itemsizes[k]);
+    columns = columns && same && o.is_without_gaps(false, itemsizes[k]);
+  }
+  const int rank = static_cast<int>(r.rank);
+  std::iota(order, order + rank, 0);
+  if (!rows && columns) {
+    std::reverse(order, order + rank);
+  } else if (!rows) {
+    std::vector<int64_t> strides(operands.size() * r.rank, 0);
+    for (size_t k = 0; k < operands.size(); ++k)
+      for (size_t d = 0; d < operands[k]->rank; ++d)
+        if (operands[k]->sizes[d] != 1)
+          strides[k * r.rank + r.rank - operands[k]->rank + d] = operands[k]->strides[d];
+    order_axes(rank, strides.data(), operands.size(), order);
+  }
+  r.fill(order, itemsize);
+  return r;
 }
 
 // The order of the result's axes. NumPy makes an array of each step, and the next one follows it.
-void order_of_result(const Statement& s, const Places& p, int rank, int* order) {
-  const auto r = static_cast<size_t>(rank);
+void order_of_result(const Statement& s, int rank, int* order) {
   std::iota(order, order + rank, 0);
-  bool plain = true;  // all operands are in the order of C
-  for (size_t k = 0; plain && k < s.operands.size(); ++k) {
-    int64_t outer = INT64_MAX;
-    for (size_t d = 0; d < r; ++d) {
-      const int64_t step = std::abs(p.strides[k * r + d]);
-      if (step == 0) continue;
-      plain = plain && step <= outer;
-      outer = step;
-    }
-  }
-  if (plain) return;
+  if (s.layout.empty() || rank < 2) return;
   const int64_t* w = s.words.data();
-  std::vector<int64_t> steps(s.layout.size() * r), sizes(s.layout.size() * r, 1), together;
+  std::vector<Layout> made(s.layout.size());
+  std::vector<const Layout*> of;
+  std::vector<int64_t> sizes;
   for (size_t k = 0; k < s.layout.size(); ++k) {
     const LayoutStep& step = s.layout[k];
-    int64_t *const its = steps.data() + k * r, *const size = sizes.data() + k * r;
     if (step.operand >= 0) {
       const Described& o = s.operands[static_cast<size_t>(step.operand)];
-      std::copy_n(p.strides.data() + static_cast<size_t>(step.operand) * r, r, its);
-      std::copy_n(o.sizes(w), o.rank, size + rank - o.rank);
+      made[k].rank = static_cast<size_t>(o.rank);
+      std::copy_n(o.sizes(w), o.rank, made[k].sizes.begin());
+      std::copy_n(o.strides(w), o.rank, made[k].strides.begin());
       continue;
     }
-    together.clear();
-    for (int a : step.made)
-      for (size_t d = 0; d < r; ++d) {
-        together.push_back(steps[static_cast<size_t>(a) * r + d]);
-        if (const int64_t n = sizes[static_cast<size_t>(a) * r + d]; n != 1) size[d] = n;
-      }
-    order_axes(rank, together.data(), step.made.size(), order);
-    fill_strides(rank, size, order, s.itemsize, its);
+    of.clear();
+    sizes.clear();
+    for (int a : step.made) {
+      of.push_back(&made[static_cast<size_t>(a)]);
+      sizes.push_back(s.layout[static_cast<size_t>(a)].itemsize);
+    }
+    made[k] = layout_of_result(of, sizes, step.itemsize, order);
   }
 }
 
@@ -219,6 +261,7 @@ std::unique_ptr<MadeArray> array_of(Arena* arena, const Statement& s, const int6
     return found;
   }
   auto made = std::make_unique<MadeArray>();
+  made->is_ours = true;
   try {
     made->object = empty_ndarray(s.dtype, {dims, rank}, {order, rank}).release().ptr();
   } catch (const std::bad_alloc&) {
@@ -241,18 +284,72 @@ int64_t given(Arena* arena, std::unique_ptr<MadeArray> made) {
   return reinterpret_cast<int64_t>(arena->arrays.back().get());
 }
 
+// Where operands go backwards, or stay in their place along an axis, NumPy's iterator may bring
+// them together before: it does so itself.
+bool is_iterated(const Statement& s, const int64_t* dims, const Places& p) {
+  const auto rank = static_cast<size_t>(s.rank);
+  for (size_t k = 0; k < s.operands.size(); ++k)
+    for (size_t d = 0; s.operands[k].rank > 0 && d < rank; ++d)
+      if (dims[d] != 1 && p.strides[k * rank + d] <= 0) return true;
+  return false;
+}
+std::vector<py::object> views_of(const Statement& s, const std::vector<PyObject*>& descrs) {
+  const int64_t* w = s.words.data();
+  std::vector<py::object> views;
+  for (size_t k = 0; k < s.operands.size(); ++k) {
+    const Described& o = s.operands[k];
+    views.push_back(ndarray_over(descrs[k], {o.sizes(w), static_cast<size_t>(o.rank)}, o.strides(w),
+                                 o.data(w)));
+  }
+  return views;
+}
+std::unique_ptr<MadeArray> array_with(const Statement& s, PyObject* object) {
+  if (!object) throw py::error_already_set();
+  auto made = std::make_unique<MadeArray>();
+  made->object = object;
+  const NdarrayFields* f = ndarray_fields(made->object);
+  if (!is_followed_ndarray(made->object) || f->nd != s.rank) return nullptr;
+  made->data = f->data;
+  std::copy_n(f->shape, f->nd, made->sizes.begin());
+  std::copy_n(f->strides, f->nd, made->strides.begin());
+  made->rank = s.rank;
+  made->format = s.format;
+  made->bytes = elements_of(s.rank, made->sizes.data()) * s.itemsize;
+  return made;
+}
+std::unique_ptr<MadeArray> by_numpy(const Statement& s) {
+  const auto views = views_of(s, s.descrs);
+  std::vector<PyObject*> given;
+  for (const py::object& v : views) given.push_back(v.ptr());
+  const RaisesErrors raises(*s.region);
+  return array_with(s, PyObject_Vectorcall(s.ufunc, given.data(), given.size(), nullptr));
+}
+std::unique_ptr<MadeArray> taken_by_numpy(const Gather& g) {
+  const auto views = views_of(g.made, g.descrs);
+  return array_with(g.made, PyObject_GetItem(views[0].ptr(), views[1].ptr()));
+}
+bool is_in_order_of_c(const Described& o, const int64_t* w, int64_t itemsize) {
+  for (int d = o.rank; d-- > 0; itemsize *= o.sizes(w)[d])
+    if (o.sizes(w)[d] != 1 && o.strides(w)[d] != itemsize) return false;
+  return true;
+}
+
 constexpr size_t kMostArrays = 64;
 constexpr std::array<int, kMostAxes> kOrderOfC{0, 1, 2, 3, 4, 5, 6, 7};
 static_assert(kMostAxes == 8);
 
-// Calls g(k) for each of n places that a mask has, of eight at a time where they lie side by side.
-template <class G>
-void each_chosen(const char* mask, int64_t step, int64_t n, G g) {
+// Calls g(k) for each of n places that a mask has, or eight(k) for all from k on.
+template <class Eight, class G>
+void each_chosen(const char* mask, int64_t step, int64_t n, Eight eight, G g) {
+  constexpr uint64_t kAll = 0x0101010101010101;
   int64_t k = 0;
   for (; step == 1 && k + 8 <= n; k += 8) {
-    uint64_t eight;
-    std::memcpy(&eight, mask + k, sizeof eight);
-    for (; eight; eight &= eight - 1) g(k + __builtin_ctzll(eight) / 8);
+    uint64_t some;
+    std::memcpy(&some, mask + k, sizeof some);
+    if (some == kAll)
+      eight(k);
+    else
+      for (; some; some &= some - 1) g(k + __builtin_ctzll(some) / 8);
   }
   for (; k < n; ++k)
     if (mask[k * step]) g(k);
@@ -360,8 +457,12 @@ static int64_t computed_array(int64_t which, int64_t where) {
     if (__builtin_mul_overflow(elements, dims[static_cast<size_t>(d)], &elements)) return 0;
   // what has no elements has axes in an order of its own
   if (elements > kMostElements || (elements == 0 && s.rank > 1)) return 0;
+  if (s.ufunc && elements > 0 && is_iterated(s, dims.data(), p)) {
+    auto made = by_numpy(s);
+    return made ? given(arena, std::move(made)) : 0;
+  }
   std::array<int, kMostAxes> order;
-  order_of_result(s, p, s.rank, order.data());
+  order_of_result(s, s.rank, order.data());
   auto made = array_of(arena, s, dims.data(), order.data());
   if (!made) return 0;
   if (elements > 0) {
@@ -419,9 +520,20 @@ static int64_t gathered_by(int64_t which, int64_t where) {
   const Described &of = s.operands[0], &by = s.operands[1];
   const char* mask = by.data(w);
   int64_t count = by.sizes(w)[0];
-  const int64_t all = count, step = by.strides(w)[0];
+  int64_t step = by.strides(w)[0], its = of.strides(w)[0];
+  if (by.rank > 1) {  // all axes are one, or NumPy does it
+    if (!std::equal(by.sizes(w), by.sizes(w) + by.rank, of.sizes(w))) return 0;
+    if (!is_in_order_of_c(by, w, 1) || !is_in_order_of_c(of, w, s.itemsize)) {
+      auto taken = taken_by_numpy(g);
+      return taken ? given(arena, std::move(taken)) : 0;
+    }
+    count = elements_of(by.rank, by.sizes(w));
+    step = 1;
+    its = s.itemsize;
+  }
+  const int64_t all = count;
   if (g.is_mask) {
-    if (count != of.sizes(w)[0]) return 0;
+    if (by.rank == 1 && count != of.sizes(w)[0]) return 0;
     count = chosen(mask, step, all);
   }
   auto made = array_of(arena, s, &count, kOrderOfC.data());
@@ -431,14 +543,30 @@ static int64_t gathered_by(int64_t which, int64_t where) {
                              : gather<int32_t>(of, by, w, s.itemsize, made->data);
     return fits ? given(arena, std::move(made)) : 0;
   }
-  const auto bytes = static_cast<size_t>(s.itemsize);
   const char* from = of.data(w);
-  const int64_t its = of.strides(w)[0];
   char* to = made->data;
-  each_chosen(mask, step, all, [&](int64_t k) {
-    std::memcpy(to, from + k * its, bytes);
-    to += bytes;
-  });
+  auto take = [&]<class T>(T) {
+    auto one = [&](int64_t k) {
+      std::memcpy(to, from + k * its, sizeof(T));
+      to += sizeof(T);
+    };
+    auto eight = [&](int64_t k) {
+      if (its != sizeof(T)) {
+        for (int64_t i = 0; i < 8; ++i) one(k + i);
+        return;
+      }
+      std::memcpy(to, from + k * its, 8 * sizeof(T));
+      to += 8 * sizeof(T);
+    };
+    each_chosen(mask, step, all, eight, one);
+  };
+  switch (s.itemsize) {
+    case 16: take(std::array<int64_t, 2>{}); break;
+    case 8: take(int64_t{}); break;
+    case 4: take(int32_t{}); break;
+    case 2: take(int16_t{}); break;
+    default: take(char{});
+  }
   return given(arena, std::move(made));
 }
 
@@ -480,7 +608,7 @@ int64_t let_go_of_arrays(int64_t where, int64_t, int64_t) {
     all.pop_back();
     int64_t kept = dead->bytes;
     for (const auto& s : arena->spare) kept += s->bytes;
-    if (dead->is_plain && kept <= kMostBytes && arena->spare.size() < kMostSpare)
+    if (dead->is_ours && kept <= kMostBytes && arena->spare.size() < kMostSpare)
       arena->spare.push_back(std::move(dead));
   }
   return 0;
@@ -510,6 +638,31 @@ static int64_t multiply(int64_t which) {
   return (fp_flags() & kTold) != 0;
 }
 
+static int64_t rolled_by(int64_t which, int64_t where) {
+  auto& r = *reinterpret_cast<Roll*>(which);
+  const Statement& s = r.made;
+  auto* arena = reinterpret_cast<Arena*>(where);
+  if (arena->arrays.size() >= kMostArrays) return 0;
+  const int64_t* w = s.words.data();
+  const Described& of = s.operands[0];
+  const auto rank = static_cast<size_t>(s.rank), axis = static_cast<size_t>(r.axis);
+  std::array<int64_t, kMostAxes> dims;
+  std::copy_n(of.sizes(w), rank, dims.begin());
+  if (elements_of(s.rank, dims.data()) == 0) return 0;
+  std::array<int, kMostAxes> order;
+  order_of_result(s, s.rank, order.data());
+  auto made = array_of(arena, s, dims.data(), order.data());
+  if (!made) return 0;
+  const int64_t n = dims[axis], by = ((r.shift % n) + n) % n;
+  const int64_t *from = of.strides(w), *to = made->strides.data();
+  dims[axis] = n - by;
+  copy(s.rank, dims.data(), made->data + by * to[axis], to, of.data(w), from, s.itemsize);
+  dims[axis] = by;
+  if (by > 0)
+    copy(s.rank, dims.data(), made->data, to, of.data(w) + (n - by) * from[axis], from, s.itemsize);
+  return given(arena, std::move(made));
+}
+
 // No exception passes through a region's code: CPython does what could not be done.
 template <class F>
 static int64_t guarded(int64_t failed, F f) {
@@ -533,6 +686,9 @@ int64_t make_array(int64_t which, int64_t arena, int64_t) {
 }
 int64_t make_product(int64_t which, int64_t arena, int64_t) {
   return guarded(0, [&] { return product_of(which, arena); });
+}
+int64_t make_rolled(int64_t which, int64_t arena, int64_t) {
+  return guarded(0, [&] { return rolled_by(which, arena); });
 }
 int64_t make_gathered(int64_t which, int64_t arena, int64_t) {
   return guarded(0, [&] { return gathered_by(which, arena); });

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "capture/regions/frames.h"
 #include "capture/regions/made.h"
 #include "objects/ndarray.h"
 
@@ -24,7 +25,8 @@ struct Described {
 // A step of an expression, which NumPy would give an array of its own: its order of axes follows
 // from those of what it is made of.
 struct LayoutStep {
-  int operand = -1;       // it is one
+  int operand = -1;  // it is one
+  int64_t itemsize = 0;
   std::vector<int> made;  // else of which steps
 };
 
@@ -36,6 +38,10 @@ struct Statement {
   bool flags = false;    // it may raise one of IEEE's exceptions
   bool copies = false;   // and computes nothing
   int64_t itemsize = 0;  // of the result
+  // Of a ufunc's own loop. The region keeps the objects.
+  const Region* region = nullptr;
+  PyObject* ufunc = nullptr;
+  std::vector<PyObject*> descrs;  // of the operands
   // Of one that makes an array:
   DType dtype = DType::F64;
   char format = 0;
@@ -61,11 +67,20 @@ struct MatrixProduct {
   Statement made;  // its operands and result
 };
 
-// x[places], or x[mask], of one axis.
+// x[places] of one axis, or x[mask].
 struct Gather {
   Statement made;  // the same
+  const Region* region = nullptr;
+  std::vector<PyObject*> descrs;  // of both. The region keeps them
   bool is_mask = false;
   bool wide = false;  // places are of 64 bits
+};
+
+// np.roll() along one axis.
+struct Roll {
+  Statement made;
+  int axis = 0;
+  int64_t shift = 0;  // code writes it
 };
 
 // What a ufunc gives for all of an array of one axis, by NumPy's own loop.
@@ -88,6 +103,7 @@ int64_t run_reduction(int64_t reduction, int64_t, int64_t);
 int64_t make_array(int64_t statement, int64_t arena, int64_t);
 int64_t make_product(int64_t product, int64_t arena, int64_t);
 int64_t make_gathered(int64_t gather, int64_t arena, int64_t);
+int64_t make_rolled(int64_t roll, int64_t arena, int64_t);
 // No variable holds them and nothing else reads them: others may take their place.
 int64_t let_go_of_arrays(int64_t arena, int64_t, int64_t);
 

@@ -18,6 +18,12 @@ int Blocks::own_instr(int instr) const {
   return instr;
 }
 
+bool Blocks::can_go_on() const {
+  for (int b = current; b != 0; b = bodies[static_cast<size_t>(b)]->caller)
+    if (!bodies[static_cast<size_t>(b)]->func) return false;
+  return true;
+}
+
 static void collect(const Av& a, std::vector<int>* values) {
   for (int k = 0; k < a.values(); ++k) values->push_back(a.v[k]);
   for (auto& i : a.items) collect(i, values);
@@ -114,7 +120,8 @@ std::optional<region::Edge> Blocks::let_go_before(int instr, Frame* frame) {
 }
 
 std::optional<region::Edge> Blocks::edge_to(Version& v, Frame& frame) {
-  if (v.frame.stack.size() != frame.stack.size()) return std::nullopt;
+  if (v.frame.stack.size() != frame.stack.size() || v.frame.changed != frame.changed)
+    return std::nullopt;
   auto fits = [&](const Av& to, const Av& a) {
     return same_shape(to, a) || (to.kind == K::kTagged && e_.d.can_be_tagged(a));
   };

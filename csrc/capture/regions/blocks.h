@@ -50,6 +50,8 @@ class Blocks {
   const CodeInfo& code() const { return *body().code; }
   // The instruction of the region's own function during one of the current body.
   int own_instr(int instr) const;
+  // Can CPython go on within the functions that are followed here?
+  bool can_go_on() const;
   Av tagged(const Av& a, int block);
   // The edge out of the current block to code at an instruction, for a frame of these types.
   region::Edge go_to(int instr, Frame frame);

@@ -17,8 +17,8 @@ namespace pijit {
 
 namespace regions {
 
-constexpr size_t kMostBlocks = 400;   // of a region
-constexpr size_t kMostInstrs = 3000;  // of its code
+constexpr size_t kMostBlocks = 400;    // of a region
+constexpr size_t kMostInstrs = 12000;  // of its code
 
 RegionBuilder::RegionBuilder(const Code& code, int instr, const Region::Frame& frame,
                              ListKinds& kinds)
@@ -141,7 +141,7 @@ void RegionBuilder::fill(Pending p) {
       return;
     }
     e_.begin(instr, b_.own_instr(instr), now);
-    e_.may_store = b_.current == 0 && !may_call_itself_;
+    e_.may_store = !may_call_itself_ && b_.can_go_on();
     condition_ = kNoValue;
     jumps_if_ = true;
     const BIn& in = b_.code().instrs[instr];
@@ -155,6 +155,7 @@ void RegionBuilder::fill(Pending p) {
       note_leave(l);
       return;
     }
+    now.changed |= e_.has_changed() && !now.callers.empty();
     if (next_body_ < 0 && condition_ == kNoValue) e_.let_go_of_arrays(now.stack);
     if (next_body_ >= 0) {
       b_.current = std::exchange(next_body_, -1);
@@ -435,11 +436,15 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       break;
     }
     case BOp::STORE_SUBSCR:
-      if (const Av& value = st[st.size() - 3], &of = st[st.size() - 2];
-          is_arrays(e_, value) || takes_part(e_, of, st.back()))
+      if (is_part(e_, st[st.size() - 2]) && has_arrays(e_, st.back())) {
+        make_arrays(st);
+        store_by_index(e_, st[st.size() - 2], st.back(), st[st.size() - 3]);
+      } else if (const Av& value = st[st.size() - 3], &of = st[st.size() - 2];
+                 is_arrays(e_, value) || takes_part(e_, of, st.back())) {
         store_part(e_, value, of, st.back());
-      else
+      } else {
         store_item(e_, value, of, st.back());
+      }
       st.resize(st.size() - 3);
       break;
     case BOp::BUILD_TUPLE: {

@@ -49,8 +49,8 @@ class RegionBuilder {
 
   // `names`: of the last arguments; null: none has one.
   void call(const BIn& in, PyObject* names, std::vector<Av>& st);
-  // Is it a function or method that NumPy itself runs?
-  bool calls_pure(Av& fn, std::span<const Av> args);
+  // Is it one that NumPy itself runs, with what is computed of arrays? Then its result is there.
+  bool calls_numpy(const BIn& in, PyObject* names, size_t base, std::vector<Av>& st);
   bool is_own(PyObject* func) const;
   // Whose globals and closure it is: null, the region's own.
   py::object of_body() const;

@@ -33,28 +33,49 @@ bool is_of_use(PyObject* o) {
           !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
 }
 
-void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
-  const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
+// Is it a function or method that NumPy itself runs?
+static bool calls_pure(Emitter& e, Av& fn, std::span<const Av> args) {
+  PyObject* const o = fn.kind == K::kEntry    ? e.d.object_at(fn.index)
+                      : fn.kind == K::kObject ? fn.object
+                                              : nullptr;
+  if (!o) return false;
+  // of numbers, code has instructions
+  const bool of_arrays =
+      std::any_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e, a); });
+  if (!is_pure_array_method(o) && (!is_pure_of_numpy(o) || (is_ufunc(o) && !of_arrays)))
+    return false;
+  if (fn.kind == K::kEntry) fn = e.d.known_object(fn.index, o);
+  return true;
+}
+
+bool RegionBuilder::calls_numpy(const BIn& in, PyObject* names, size_t base, std::vector<Av>& st) {
   if (Av fn = st[st[base].kind == K::kNull ? base + 1 : base];
-      calls_pure(fn, {st.data() + st.size() - in.a, static_cast<size_t>(in.a)})) {
+      calls_pure(e_, fn, {st.data() + st.size() - in.a, static_cast<size_t>(in.a)})) {
     const bool method = is_pure_array_method(fn.object);
     const std::vector<Av> args(st.end() - in.a - method, st.end());
     auto r = names ? std::nullopt : array_function(e_, fn.object, args);
     if (!r && !names && args.size() == 1) r = reduced(e_, fn.object, args[0]);
+    if (!r) r = rolled(e_, fn.object, args, names);
     const Av result = r ? *r : called_numpy(e_, fn.object, args, names);
     st.resize(base);
     st.push_back(result);
-    return;
+    return true;
   }
-  if (names) leave("a function is called with names of arguments");
-  if (in.a == 2 && st[base].kind == K::kObject && is_outer(st[base].object)) {
+  if (!names && in.a == 2 && st[base].kind == K::kObject && is_outer(st[base].object)) {
     PyObject* const ufunc = st[base + 1].object;
     const auto r = is_of_numpy(ufunc) ? outer(e_, ufunc, st[base + 2], st[base + 3]) : std::nullopt;
     if (!r) leave("`.outer` of a ufunc is called with other than two vectors", "", true);
     st.resize(base);
     st.push_back(*r);
-    return;
+    return true;
   }
+  return false;
+}
+
+void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
+  const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
+  if (calls_numpy(in, names, base, st)) return;
+  if (names) leave("a function is called with names of arguments");
   if (st[base].kind == K::kMade) {
     make_arrays(st);
     return enter_made(st[base], {st.begin() + static_cast<ptrdiff_t>(base) + 1, st.end()});
@@ -132,20 +153,6 @@ void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
   st.push_back(r);
 }
 
-bool RegionBuilder::calls_pure(Av& fn, std::span<const Av> args) {
-  PyObject* const o = fn.kind == K::kEntry    ? d_.object_at(fn.index)
-                      : fn.kind == K::kObject ? fn.object
-                                              : nullptr;
-  if (!o) return false;
-  // of numbers, code has instructions
-  const bool of_arrays =
-      std::any_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e_, a); });
-  if (!is_pure_array_method(o) && (!is_pure_of_numpy(o) || (is_ufunc(o) && !of_arrays)))
-    return false;
-  if (fn.kind == K::kEntry) fn = d_.known_object(fn.index, o);
-  return true;
-}
-
 bool RegionBuilder::is_own(PyObject* func) const { return func == d_.entry.func; }
 
 py::object RegionBuilder::of_body() const {
@@ -176,14 +183,19 @@ void RegionBuilder::enter(const Code& code, PyObject* func, Frame in) {
   // the call is done anew where its function is left
   for (const Av& a : e_.stack_before()) e_.hold(a, 1);
   in.callers = e_.now().callers;
-  in.callers.push_back({e_.now().slots, e_.stack_before()});
+  const std::vector<Av>& stack = e_.stack_before();
+  const BIn& call = b_.code().instrs[e_.instr()];
+  size_t callable = stack.size() - static_cast<size_t>(call.a + 2 - call.b);
+  if (call.b == 0 && stack[callable].kind == K::kNull) ++callable;
+  in.callers.push_back({e_.now().slots, stack, e_.instr(), callable, func});
+  in.changed = e_.now().changed;
   d_.r->calls_deep = std::max(d_.r->calls_deep, in.callers.size());
   next_body_ = b_.body_of(code, func);
   entered_ = std::move(in);
 }
 
 void RegionBuilder::enter_function(PyObject* func, const std::vector<Av>& args) {
-  constexpr size_t kMostDeep = 4, kMostCode = 200;
+  constexpr size_t kMostDeep = 4, kMostCode = 600;
   const std::string name = text_of(reinterpret_cast<PyFunctionObject*>(func)->func_name);
   PyObject* its_code = PyFunction_GET_CODE(func);
   const auto* co = reinterpret_cast<PyCodeObject*>(its_code);
@@ -222,6 +234,7 @@ int RegionBuilder::return_to_caller(Frame* now) {
   for (auto& a : now->callers.back().stack) e_.hold(a, -1);
   const Body& callee = b_.body();
   Frame back;
+  back.changed = now->changed && now->callers.size() > 1;
   back.callers = std::move(now->callers);
   back.slots = std::move(back.callers.back().slots);
   back.stack = std::move(back.callers.back().stack);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "capture/regions/numbers.h"
+#include "capture/regions/numpy_calls.h"
 #include "python/quirks.h"
 
 namespace pijit::regions {
@@ -133,14 +134,17 @@ Pair numpy_quotient(const Parts& p, const Pair& a, const Pair& b) {
   return {p.times(p.plus(first, p.times(second, ratio)), scale), p.times(imag, scale)};
 }
 
-// By squares. NumPy has other signs of zeros for a base of 0.
-Pair numpy_power(const Parts& p, Pair x, const Av& exponent) {
-  Emitter& e = p.e;
+// 2 or 3, where it is one of these; else 0.
+int64_t small_exponent(Emitter& e, const Av& exponent) {
   int64_t n = 0;
-  if (!exponent.is_number() || exponent.of_numpy() || !e.d.is_const(exponent.v[0], &n)) n = 0;
-  if (n != 0 && exponent.kind == K::kFloat) n = real_of(n) == 2 ? 2 : real_of(n) == 3 ? 3 : 0;
-  if (n != 2 && n != 3)
-    leave("`**` of a complex of NumPy has an exponent that is not 2 or 3", "z * z");
+  if (!exponent.is_number() || exponent.of_numpy() || !e.d.is_const(exponent.v[0], &n)) return 0;
+  if (exponent.kind == K::kFloat) n = real_of(n) == 2 ? 2 : real_of(n) == 3 ? 3 : 0;
+  return n == 2 || n == 3 ? n : 0;
+}
+
+// By squares. NumPy has other signs of zeros for a base of 0.
+Pair numpy_power(const Parts& p, Pair x, int64_t n) {
+  Emitter& e = p.e;
   const int zero = e.d.fcon(0.0);
   e.check(e.either(e.emit(Op::kFNe, x.real, zero), e.emit(Op::kFNe, x.imag, zero)));
   const Pair square = p.product(x, x);
@@ -175,11 +179,15 @@ Av numpy_complex(Emitter& e, BinaryOp op, const Av& a, const Av& b) {
   if (!underflow_is_ignored(*e.d.r))
     leave(str_cat("`", sign, "` of NumPy's numbers has no machine code here"));
   e.d.r->numpy = true;
+  const int64_t exponent = op == BinaryOp::kPow ? small_exponent(e, b) : 0;
+  if (op == BinaryOp::kPow && exponent == 0)
+    return called_numpy(e, py::object(python_module("_operator").attr("pow")).ptr(), {a, b},
+                        nullptr);
   const Dtype& d = common_complex(a, b);
   const Parts p{e, d.format == 'F'};
   const Pair x = parts_as(e, a, d);
   auto code = [&]() -> Pair {
-    if (op == BinaryOp::kPow) return numpy_power(p, x, b);
+    if (op == BinaryOp::kPow) return numpy_power(p, x, exponent);
     const Pair y = parts_as(e, b, d);
     switch (op) {
       case BinaryOp::kAdd: return {p.plus(x.real, y.real), p.plus(x.imag, y.imag)};

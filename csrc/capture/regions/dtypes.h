@@ -49,6 +49,7 @@ enum class RegionKind : uint8_t {
   kZip,        // of the items
   kTuple,
   kSlice,    // of the items: start, stop, step
+  kCallee,   // a function that goes on where code left it, with variables and stack in the items
   kMade,     // a function that is called where it is made: its code, and cells in the items
   kContent,  // a cell that code sets or a followed function has: what it holds is the only item
   kTagged,   // three words: which of these, and its words or the number of a source or an object

@@ -20,8 +20,14 @@ RegionPiece piece(const Av& a, std::vector<int>* values) {
   if (a.kind == K::kRow || a.kind == K::kPart || a.kind == K::kContent || a.kind == K::kTuple)
     p.source = a.index;
   p.same = a.same;
+  if (a.kind == K::kCallee) {
+    p.object = a.object;
+    p.step = a.index;
+    p.source = a.same;
+    p.same = 0;
+  }
   p.reversed = a.reversed;
-  p.object = a.kind == K::kObject || a.kind == K::kMade ? a.object : nullptr;
+  if (a.kind == K::kObject || a.kind == K::kMade) p.object = a.object;
   for (auto& i : a.items) p.items.push_back(piece(i, values));
   return p;
 }
@@ -36,6 +42,7 @@ void Emitter::begin(int instr, int own_instr, const Frame& now) {
   instr_ = instr;
   own_instr_ = own_instr;
   exit_ = kNoExit;
+  changed_ = false;
   before_ = now.stack;
   now_ = &now;
 }
@@ -72,7 +79,7 @@ int Emitter::call(region::CallOut fn, int a, int b, int c) {
 void Emitter::changes(const char* what) {
   if (!may_store) leave(str_cat("a function ", what), "write the function's lines into the loop");
   if (anchor_) leave(str_cat("what stands between arrays ", what), "a line of its own");
-  d.stores = true;
+  note_change();
 }
 
 void Emitter::arrays_are_made() {
@@ -115,9 +122,35 @@ int Emitter::call(region::Function2 fn, int x, int y) {
 }
 
 int Emitter::make_exit(int instr, const Frame& frame) {
-  if (frame.callers.empty()) return make_exit(instr, frame.slots, frame.stack);
-  return make_exit(own_instr_, frame.callers[0].slots, frame.callers[0].stack);
+  return exit_from(instr, frame, frame.stack);
 }
+
+int Emitter::exit_from(int instr, const Frame& frame, const std::vector<Av>& stack) {
+  if (frame.callers.empty()) return make_exit(instr, frame.slots, stack);
+  const Frame::Caller& outermost = frame.callers[0];
+  if (!frame.changed) return make_exit(outermost.at, outermost.slots, outermost.stack);
+  // CPython calls what goes on with the rest of each function in its place
+  Av callee;
+  for (size_t k = frame.callers.size(); k-- > 0;) {
+    const bool innermost = k + 1 == frame.callers.size();
+    const std::vector<Av>& slots = innermost ? frame.slots : frame.callers[k + 1].slots;
+    std::vector<Av> rest = innermost ? stack : frame.callers[k + 1].stack;
+    if (!innermost) rest[frame.callers[k + 1].callable] = std::move(callee);
+    callee = {};
+    callee.kind = K::kCallee;
+    callee.object = frame.callers[k].func;
+    callee.index = innermost ? instr : frame.callers[k + 1].at;
+    callee.same = static_cast<int>(slots.size());
+    callee.items = slots;
+    for (Av& a : callee.items)  // its closure has them
+      if (a.kind == K::kFree) a = {};
+    callee.items.insert(callee.items.end(), rest.begin(), rest.end());
+  }
+  std::vector<Av> whole = outermost.stack;
+  whole[outermost.callable] = std::move(callee);
+  return make_exit(outermost.at, outermost.slots, whole);
+}
+
 int Emitter::make_exit(int instr, const std::vector<Av>& slots, const std::vector<Av>& stack,
                        bool returns) {
   RegionExit e;
@@ -137,10 +170,8 @@ int Emitter::make_exit(int instr, const std::vector<Av>& slots, const std::vecto
 
 int Emitter::exit_here() {
   if (exit_ != kNoExit) return exit_;
-  if (anchor_ && now_->callers.empty())
-    return exit_ = make_exit(anchor_->instr, now_->slots, anchor_->stack);
-  if (now_->callers.empty()) return exit_ = make_exit(instr_, now_->slots, before_);
-  return exit_ = make_exit(instr_, *now_);
+  if (anchor_) return exit_ = exit_from(anchor_->instr, *now_, anchor_->stack);
+  return exit_ = exit_from(instr_, *now_, before_);
 }
 
 }  // namespace pijit::regions

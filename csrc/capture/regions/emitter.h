@@ -39,6 +39,9 @@ class Emitter {
   int make_exit(int instr, const Frame& frame);
   int make_exit(int instr, const std::vector<Av>& slots, const std::vector<Av>& stack,
                 bool returns = false);
+  // Has the instruction changed what others see?
+  bool has_changed() const { return changed_; }
+  void note_change() { changed_ = d.stores = true; }
   // That of the instruction which is followed.
   int exit_here();
   int instr() const { return instr_; }
@@ -61,6 +64,8 @@ class Emitter {
   };
   std::optional<Anchor> anchor_;
   bool made_ = false;  // an array, since others were let go of
+  bool changed_ = false;
+  int exit_from(int instr, const Frame& frame, const std::vector<Av>& stack);
 };
 
 }  // namespace pijit::regions

@@ -15,6 +15,7 @@
 #include "capture/regions/iterators.h"
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"
+#include "capture/regions/statements.h"
 #include "capture/regions/text.h"
 #include "capture/regions/twister.h"
 #include "capture/regions/ufuncs.h"
@@ -358,6 +359,8 @@ Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args, int kind) {
     return complex_from(e, args);
   if (is_of_numpy(fn)) return numpy_result(e, fn, args);
   const char* name = function_of("builtins", fn);
+  if (name && args.size() == 1 && std::strcmp(name, "abs") == 0)
+    if (is_arrays(e, args[0])) return array_abs(e, args[0]);
   if (name && args.size() == 1 && std::strcmp(name, "abs") == 0)
     if (const Av z = e.d.typed(args[0]); z.kind == K::kComplex) return complex_abs(e, z);
   if (name && args.size() == 1)

@@ -27,7 +27,7 @@ struct MadeArray {
   int rank = 0;
   char format = 0;
   int64_t bytes = 0;
-  bool is_plain = true;  // all its memory is its own: another one may have it
+  bool is_ours = false;  // another one of its size may have its memory
 };
 
 struct Arena {

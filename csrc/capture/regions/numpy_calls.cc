@@ -26,6 +26,7 @@ struct Argument {
   char format = 0;                        // of both
   size_t word = 0;                        // of kMade, kNumber: the first one
   RegionKind number = RegionKind::kNull;  // of kNumber
+  bool written = false;                   // of kView
   int64_t usual = 0;                      // a value of it, to see what the call gives
   PyObject* object = nullptr;             // of kObject; of kView: its dtype. The region keeps it
   std::vector<Argument> items;            // of kTuple
@@ -38,6 +39,7 @@ struct Call {
   std::vector<Argument> args;
   std::vector<int64_t> words;
   unsigned runs = 0;
+  bool stores = false;  // args[0][args[1]] = args[2]
   // Of the result:
   bool is_array = false;
   int rank = 0;
@@ -66,8 +68,8 @@ py::object object_of(const Call& c, const Argument& a) {
           return a.last;
         }
       }
-      return a.last =
-                 ndarray_over(a.object, {a.view.sizes(w), rank}, a.view.strides(w), a.view.data(w));
+      return a.last = ndarray_over(a.object, {a.view.sizes(w), rank}, a.view.strides(w),
+                                   a.view.data(w), a.written);
     }
     case Argument::kTuple: {
       py::tuple t(a.items.size());
@@ -127,8 +129,6 @@ int64_t made_of(const Call& c, Arena* arena, py::object made) {
   array->format = c.dtype->format;
   array->bytes = c.dtype->bytes;
   for (int k = 0; k < c.rank; ++k) array->bytes *= f->shape[k];
-  array->is_plain = !f->base && (f->flags & kNdOwnData) && (f->flags & kNdWriteable) &&
-                    (f->flags & (kNdC | kNdF));
   array->object = made.release().ptr();
   arena->arrays.push_back(std::move(array));
   return reinterpret_cast<int64_t>(arena->arrays.back().get());
@@ -154,6 +154,10 @@ int64_t run_call(int64_t which, int64_t where, int64_t) {
     for (const Argument& a : c.args) {
       args.push_back(object_of(c, a));
       given.push_back(args.back().ptr());
+    }
+    if (c.stores) {
+      if (PyObject_SetItem(given[0], given[1], given[2]) == 0) return 1;
+      return forget_error(), 0;
     }
     const size_t named = c.names ? static_cast<size_t>(PyTuple_GET_SIZE(c.names)) : 0;
     auto result = py::reinterpret_steal<py::object>(
@@ -365,6 +369,14 @@ bool comes_from_numpy(PyObject* fn) {
   return name && PyUnicode_Check(name) && text_of(name).rfind("numpy.", 0) == 0;
 }
 
+// Does a number become an element without a warning or an error?
+bool fits_into(const Av& a, const Dtype& d) {
+  if (a.of_numpy()) return a.dtype() == &d;
+  if (a.kind == K::kComplex) return d.base == K::kComplex;
+  return a.kind == K::kBool || (a.kind == K::kFloat && (d.format == 'd' || d.format == 'D')) ||
+         (a.kind == K::kInt && (d.base == K::kFloat || d.base == K::kComplex || d.format == 'l'));
+}
+
 // A number that a call left, as regions have it in words.
 Av read_number(Emitter& e, RegionKind kind, const int64_t* words) {
   const Dtype* d = dtype_of(kind);
@@ -476,6 +488,32 @@ Av called_numpy(Emitter& e, PyObject* fn, const std::vector<Av>& args, PyObject*
   if (call->is_array) return new_array(e, made, *call->dtype, call->rank);
   e.check(e.emit(Op::kINe, made, e.d.icon(0)));
   return read_number(e, call->number, call->value.data());
+}
+
+void store_by_index(Emitter& e, const Av& of, const Av& index, const Av& value) {
+  e.changes("sets items of an array");
+  const Av target = part(e, of);
+  const Dtype& d = dtype_of_part(e, target);
+  const int need = array_of_part(e, target).need;
+  if (need >= 0 && !array_view(e.d.object_at(target.index), true))
+    leave("an array is set that is not writeable");
+  // what is cast might be told, when some is stored
+  if (is_arrays(e, value) ? &array_dtype(e, value) != &d : !fits_into(e.d.typed(value), d))
+    leave("items of an array are set to those of another dtype", "", true);
+  if (!e.d.uses_numpy()) leave("a function of an old NumPy is called");
+  auto call = std::make_shared<Call>();
+  call->region = e.d.r.get();
+  call->stores = true;
+  CallMaker maker(e, *call);
+  for (const Av* a : {&target, &index, &value}) call->args.push_back(maker.argument(*a));
+  call->args[0].written = true;
+  maker.write();
+  if (need >= 0) e.d.r->needs[static_cast<size_t>(need)].written = true;
+  e.d.r->calls_numpy = true;
+  const int done =
+      e.call(run_call, e.d.icon(reinterpret_cast<int64_t>(call.get())), e.d.arena(), e.d.icon(0));
+  e.check(e.emit(Op::kINe, done, e.d.icon(0)));
+  e.d.r->statements.push_back(std::move(call));
 }
 
 }  // namespace pijit::regions

@@ -19,4 +19,7 @@ bool is_outer(PyObject* o);
 // What a call of one gives. `names`: of the last arguments; null: none has one.
 Av called_numpy(Emitter& e, PyObject* fn, const std::vector<Av>& args, PyObject* names);
 
+// of[index] = value, where the index has arrays.
+void store_by_index(Emitter& e, const Av& of, const Av& index, const Av& value);
+
 }  // namespace pijit::regions

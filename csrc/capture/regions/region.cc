@@ -328,6 +328,7 @@ struct Maker {
   const Region& r;
   const Region::Frame& frame;
   const int64_t* words;
+  Region::RestOfCall rest_of_call;
   std::map<int, py::object> tuples;  // made so far, of those that several hold
 
   py::object entry(int64_t source) const {
@@ -353,6 +354,12 @@ struct Maker {
       PyTuple_SET_ITEM(cells.ptr(), k, make(p.items[k]).release().ptr());
     if (PyFunction_SetClosure(f.ptr(), cells.ptr()) < 0) throw py::error_already_set();
     return f;
+  }
+  py::object callee(const RegionPiece& p) {
+    std::vector<py::object> slots, stack;
+    for (size_t k = 0; k < p.items.size(); ++k)
+      (k < static_cast<size_t>(p.source) ? slots : stack).push_back(make(p.items[k]));
+    return rest_of_call(p.object, p.step, std::move(slots), std::move(stack));
   }
   py::object range(int64_t start, const py::object& stop, int64_t step) const {
     return steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyRange_Type),
@@ -398,6 +405,7 @@ struct Maker {
         return steal(
             PySlice_New(make(p.items[0]).ptr(), make(p.items[1]).ptr(), make(p.items[2]).ptr()));
       case RegionKind::kMade: return function(p);
+      case RegionKind::kCallee: return callee(p);
       case RegionKind::kContent: {
         py::object cell = p.source < 0 ? steal(PyCell_New(nullptr)) : entry(p.source);
         if (PyCell_Set(cell.ptr(), make(p.items[0]).ptr()) < 0) throw py::error_already_set();
@@ -494,29 +502,18 @@ bool Region::enter(const Frame& frame, int64_t* buffer, Views* views) const {
   return true;
 }
 
-namespace {
-// While it lives, NumPy raises what it would warn of: CPython does that anew, and is told.
-class RaisesErrors {
- public:
-  explicit RaisesErrors(const Region& r) : variable_(r.errors.ptr()) {
-    token_ = PyContextVar_Set(variable_, r.raising.ptr());
-    if (!token_) throw py::error_already_set();
-  }
-  ~RaisesErrors() {
-    if (PyContextVar_Reset(variable_, token_) < 0) PyErr_Clear();
-    Py_DECREF(token_);
-  }
-  RaisesErrors(const RaisesErrors&) = delete;
-  RaisesErrors& operator=(const RaisesErrors&) = delete;
-
- private:
-  PyObject *variable_, *token_;
-};
-}  // namespace
+RaisesErrors::RaisesErrors(const Region& r) : variable_(r.errors.ptr()) {
+  token_ = PyContextVar_Set(variable_, r.raising.ptr());
+  if (!token_) throw py::error_already_set();
+}
+RaisesErrors::~RaisesErrors() {
+  if (PyContextVar_Reset(variable_, token_) < 0) PyErr_Clear();
+  Py_DECREF(token_);
+}
 
 const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
-                              std::vector<py::object>* to_slots,
-                              std::vector<py::object>* to_stack) {
+                              std::vector<py::object>* to_slots, std::vector<py::object>* to_stack,
+                              RestOfCall rest_of_call) {
   ++runs;
   int exit = -1;
   std::optional<regions::Arena> arena;  // outlives what is made of it
@@ -561,7 +558,7 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
   };
   for (auto* part : {&e.slots, &e.stack})
     for (auto& p : *part) hold(hold, p);
-  Maker maker{*this, frame, buffer, {}};
+  Maker maker{*this, frame, buffer, rest_of_call, {}};
   for (auto& p : e.slots) to_slots->push_back(maker.make(p));
   for (auto& p : e.stack) to_stack->push_back(maker.make(p));
   return e;

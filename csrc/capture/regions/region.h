@@ -17,8 +17,8 @@ struct RegionPiece {
   RegionKind kind = RegionKind::kNull;
   int at = 0;                  // of a source or cell; else its first word
   int source = 0;              // of kRow, kPart; of kContent, the cell's; -1: none;
-                               // of kTuple, whether it is in a word
-  int step = 0;                // 0: in the third word
+                               // of kTuple, whether it is in a word; of kCallee, how many variables
+  int step = 0;                // 0: in the third word; of kCallee, the instruction
   int same = 0;                // pieces of one number are one object; 0: no other is
   PyObject* object = nullptr;  // the region keeps it
   bool reversed = false;       // of kPart
@@ -141,9 +141,13 @@ struct Region {
   };
   // Fills the buffer; false: it is not for this frame.
   bool enter(const Frame& frame, int64_t* buffer, Views* views) const;
+  // Makes what goes on with a call of a function from an instruction on, whatever it is called
+  // with.
+  using RestOfCall = py::object (*)(PyObject* func, int instr, std::vector<py::object> slots,
+                                    std::vector<py::object> stack);
   // Runs, and makes the frame at the exit that it returns.
   const RegionExit& run(const Frame& frame, int64_t* buffer, std::vector<py::object>* slots,
-                        std::vector<py::object>* stack);
+                        std::vector<py::object>* stack, RestOfCall rest_of_call);
   int visit(visitproc visit, void* arg) const;
   bool has_room() const;  // for the calls that it has, as CPython counts
   // Generators, which other threads may hold.

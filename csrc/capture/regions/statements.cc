@@ -128,6 +128,15 @@ int number_leaf(Emitter& e, const Av& a, const Dtype& d) {
   return add_node(e, std::move(n));
 }
 
+}  // namespace
+
+const Dtype& array_dtype(Emitter& e, const Av& a) {
+  return a.kind == K::kArray ? dtype_of_element(node(e, a.index).type)
+                             : dtype_of_part(e, part(e, a));
+}
+
+namespace {
+
 int as_type(Emitter& e, int k, DType t) {
   const DType from = node(e, k).type;
   if (from == t) return k;
@@ -351,6 +360,7 @@ int add_layout(Emitter& e, const BodyMaker& maker, int k, std::map<int, int>* kn
   // NumPy casts some elements at a time
   if (n.op == SOp::kCast) return add_layout(e, maker, n.args[0], known, to);
   LayoutStep step;
+  step.itemsize = static_cast<int64_t>(size_of(n.type));
   if (n.op == SOp::kInput) {
     if (n.leaf.kind != K::kPart) return -1;
     step.operand = maker.place_of_input(n);
@@ -389,7 +399,7 @@ void store_array(Emitter& e, const Av& target, int value) {
                           e.d.icon(0), e.d.icon(0));
   e.check(e.emit(Op::kIEq, told, e.d.icon(0)));
   e.d.r->statements.push_back(std::move(made));
-  e.d.stores = true;
+  e.note_change();
 }
 
 // Nothing: it is not one of two vectors.
@@ -462,8 +472,6 @@ ArrayNode operand_of(Emitter& e, const Av& a, const Dtype& d) {
   int k = leaf(e, settled(e, a));
   const DType t = element_type(d);
   if (node(e, k).type == t) return node(e, k);
-  if (!is_element_type(dtype_of_element(node(e, k).type)) || !is_element_type(d))
-    leave("an array of numbers is used with one of complex numbers", "", true);
   return node(e, leaf(e, made_array(e, array_of(as_type(e, k, t)))));
 }
 
@@ -489,6 +497,10 @@ std::optional<Av> by_loop(Emitter& e, PyObject* ufunc, const std::vector<Av>& ar
   if (!underflow_is_ignored(*e.d.r)) leave(str_cat(told, " has no machine code here"));
   e.d.r->numpy = true;
   const auto types = types_of_call(e, ufunc, args, told);
+  for (size_t k = 0; k < args.size(); ++k)
+    if (is_arrays(e, args[k]) &&
+        is_element_type(array_dtype(e, args[k])) != is_element_type(*types[k]))
+      return std::nullopt;
   auto made = std::make_shared<Statement>();
   region::ArrayLoopSpec spec;
   spec.foreign = loop_of(ufunc, types, &spec.data);
@@ -501,15 +513,24 @@ std::optional<Av> by_loop(Emitter& e, PyObject* ufunc, const std::vector<Av>& ar
     made->rank = std::max(made->rank, inputs.back().rank);
     if (inputs.back().leaf.kind != K::kPart) continue;
     all.made.push_back(static_cast<int>(made->layout.size()));
-    made->layout.push_back({static_cast<int>(k), {}});
+    made->layout.push_back(
+        {static_cast<int>(k), static_cast<int64_t>(size_of(inputs.back().type)), {}});
   }
   made->layout.push_back(std::move(all));
   take_inputs(inputs, made.get());
   const Dtype& d = *types.back();
+  made->layout.back().itemsize = d.bytes;
   made->dtype = element_type(d);
   made->format = d.format;
   made->itemsize = d.bytes;
   made->flags = true;
+  made->region = e.d.r.get();
+  made->ufunc = ufunc;
+  e.d.keep(ufunc);
+  for (const ArrayNode& n : inputs) {
+    made->descrs.push_back(descr_of(n.type));
+    e.d.keep(made->descrs.back());
+  }
   spec.out = made->dtype;
   made->loop = region::make_array_loop(std::move(spec));
   describe_inputs(e, inputs, *made);
@@ -551,7 +572,7 @@ Av power(Emitter& e, const Av& a, const Av& b) {
   const Av n = is_arrays(e, b) || e.d.typed(b).kind == K::kComplex ? Av{} : num(e, b);
   int64_t by = 0;
   if (!n.of_numpy() && n.kind == K::kInt && e.d.is_const(n.v[0], &by) && by == 2)
-    if (const auto r = computed(e, numpy_attribute("square"), {a})) return *r;
+    if (array_dtype(e, a).base != K::kBool) return elementwise(e, numpy_attribute("square"), {a});
   const bool of_a = is_arrays(e, a);
   PyObject* const method = type_lookup(reinterpret_cast<PyTypeObject*>(numpy_attribute("ndarray")),
                                        py::object(str_of(of_a ? "__pow__" : "__rpow__")).ptr());
@@ -608,6 +629,8 @@ Av array_unary(Emitter& e, UnaryOp op, const Av& a) {
                                             : "invert";
   return elementwise(e, numpy_attribute(ufunc), {a});
 }
+
+Av array_abs(Emitter& e, const Av& a) { return elementwise(e, numpy_attribute("absolute"), {a}); }
 
 Av array_compare(Emitter& e, CompareOp op, const Av& a, const Av& b) {
   return elementwise(e, numpy_attribute(ufunc_of(op)), {a, b});
@@ -687,13 +710,19 @@ Av gathered(Emitter& e, const Av& given, const Av& index) {
   const int from = leaf(e, of), places = is_part(e, by) ? leaf(e, by) : -1;
   const DType t = places < 0 ? DType::F64 : node(e, places).type;
   const bool native = t == DType::Bool || t == DType::I64 || t == DType::I32;
-  if (!native || node(e, from).rank != 1 || node(e, places).rank != 1) {
+  const int rank = places < 0 ? 0 : node(e, places).rank;
+  if (!native || node(e, from).rank != rank || (rank != 1 && t != DType::Bool)) {
     PyObject* const get = type_lookup(reinterpret_cast<PyTypeObject*>(numpy_attribute("ndarray")),
                                       py::object(str_of("__getitem__")).ptr());
     return called_numpy(e, get, {of, by}, nullptr);
   }
   auto made = std::make_shared<Gather>();
   made->is_mask = t == DType::Bool;
+  made->region = e.d.r.get();
+  for (int k : {from, places}) {
+    made->descrs.push_back(descr_of(node(e, k).type));
+    e.d.keep(made->descrs.back());
+  }
   made->wide = t == DType::I64;
   Statement& s = made->made;
   const Dtype& d = dtype_of_element(node(e, from).type);
@@ -740,6 +769,37 @@ std::optional<Av> reduced(Emitter& e, PyObject* fn, const Av& of) {
   const int at = words_of(e, &made->result);
   e.d.r->statements.push_back(std::move(made));
   return loaded(e, d, at, e.d.icon(0));
+}
+
+std::optional<Av> rolled(Emitter& e, PyObject* fn, const std::vector<Av>& args, PyObject* names) {
+  const bool named =
+      names && PyTuple_GET_SIZE(names) == 1 && text_of(PyTuple_GET_ITEM(names, 0)) == "axis";
+  if (fn != numpy_attribute("roll") || (names && !named) || args.size() < 2 || args.size() > 3 ||
+      !is_arrays(e, args[0]))
+    return std::nullopt;
+  const Av shift = e.d.typed(args[1]), axis = args.size() > 2 ? e.d.typed(args[2]) : Av{};
+  const Av of = settled(e, args[0]);
+  const ArrayNode x = node(e, leaf(e, of));
+  int64_t along = 0;
+  const bool flat = args.size() == 2 && x.rank == 1;
+  if (shift.kind != K::kInt || shift.index ||
+      !(flat || (axis.kind == K::kInt && e.d.is_const(axis.v[0], &along))))
+    return std::nullopt;
+  if (along < 0) along += x.rank;
+  if (along < 0 || along >= x.rank) return std::nullopt;
+  auto made = std::make_shared<Roll>();
+  made->axis = static_cast<int>(along);
+  Statement& s = made->made;
+  const Dtype& d = dtype_of_element(x.type);
+  s.dtype = x.type;
+  s.format = d.format;
+  s.itemsize = d.bytes;
+  s.rank = x.rank;
+  s.layout = {{0, d.bytes, {}}, {-1, d.bytes, {0}}};
+  take_inputs({x}, &s);
+  describe_inputs(e, {x}, s);
+  store_word(e, words_of(e, &made->shift), 0, Op::kStoreI64, shift.v[0]);
+  return made_by(e, make_rolled, made, d, s.rank);
 }
 
 }  // namespace pijit::regions

@@ -10,6 +10,8 @@ namespace pijit::regions {
 
 inline bool is_arrays(Emitter& e, const Av& a) { return a.kind == K::kArray || is_part(e, a); }
 
+const Dtype& array_dtype(Emitter& e, const Av& a);
+
 // --- words that code writes for what it calls
 void store_word(Emitter& e, int memory, size_t k, Op op, int value);
 // What describes a view, from word `first` on.
@@ -21,6 +23,7 @@ Av new_array(Emitter& e, int made, const Dtype& d, int rank);
 Av made_array(Emitter& e, const Av& a);
 Av array_binary(Emitter& e, BinaryOp op, bool in_place, const Av& a, const Av& b);
 Av array_compare(Emitter& e, CompareOp op, const Av& a, const Av& b);
+Av array_abs(Emitter& e, const Av& a);
 Av array_unary(Emitter& e, UnaryOp op, const Av& a);
 // A ufunc of arrays, or a product of two vectors; nothing: it is another function.
 std::optional<Av> array_function(Emitter& e, PyObject* fn, const std::vector<Av>& args);
@@ -30,6 +33,8 @@ bool is_of_arrays(PyObject* fn);
 std::optional<Av> outer(Emitter& e, PyObject* ufunc, const Av& a, const Av& b);
 // of[index], where the index has arrays.
 Av gathered(Emitter& e, const Av& of, const Av& index);
+// np.roll() along an axis that is known; nothing: it is another function, or other arguments.
+std::optional<Av> rolled(Emitter& e, PyObject* fn, const std::vector<Av>& args, PyObject* names);
 // A sum, mean, largest or smallest element; nothing: it is none of these that code has.
 std::optional<Av> reduced(Emitter& e, PyObject* fn, const Av& of);
 // of[index] = value, where either is of arrays.
