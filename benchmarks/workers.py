@@ -5,8 +5,12 @@ import subprocess
 
 
 def told(command, **options):
-    """The last line of JSON that a process prints, or {"error": the last line of its errors}."""
-    done = subprocess.run(command, capture_output=True, text=True, **options)
+    """The last line of JSON that a process prints, or {"error": the last line of its errors, or that it took too
+    long}."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, **options)
+    except subprocess.TimeoutExpired as e:
+        return {"error": f"took more than {e.timeout:.0f} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not lines:
         return {"error": (done.stderr.strip().splitlines() or ["?"])[-1][:200]}

@@ -23,6 +23,7 @@ void register_cpu_kernels(KernelRegistry& r);  // impl_list.cc
 
 KernelFamily few_rows_kernels();
 KernelFamily small_gemm_kernels();
+KernelFamily panels_gemm_kernels();
 KernelFamily blocked_gemm_kernels();
 KernelFamily pointwise_conv_kernels();
 KernelFamily winograd_conv_kernels();  // under numerics="fast"

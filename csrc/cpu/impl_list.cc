@@ -13,7 +13,7 @@ namespace pijit {
 
 void register_cpu_kernels(KernelRegistry& r) {
   const KernelFamily few_rows = few_rows_kernels(), small_gemm = small_gemm_kernels(),
-                     onednn_matmul = onednn::matmul_kernels(),
+                     panels = panels_gemm_kernels(), onednn_matmul = onednn::matmul_kernels(),
                      blocked_gemm = blocked_gemm_kernels(), pointwise = pointwise_conv_kernels(),
                      direct = direct_conv_kernels(), winograd = winograd_conv_kernels(),
                      wide = wide_conv_kernels(), onednn_conv = onednn::conv_kernels(),
@@ -36,17 +36,17 @@ void register_cpu_kernels(KernelRegistry& r) {
   };
   // clang-format off
   const Row rows[] = {
-      {"matmul", {&few_rows, &small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
+      {"matmul", {&few_rows, &small_gemm, &panels, &onednn_matmul, &blocked_gemm, &reference}},
       {"matmul_transposed", {&transposed}},
-      {"dense", {&few_rows, &wide, &small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
+      {"dense", {&few_rows, &wide, &small_gemm, &panels, &onednn_matmul, &blocked_gemm, &reference}},
       {"dense_post", {&onednn_matmul}},
       {"conv2d", {&pointwise, &direct, &depthwise, &wide, &onednn_conv, &subsampled, &last_direct, &patches, &reference}},
       {"conv2d_dx", {&pointwise, &direct, &depthwise, &onednn_conv, &subsampled, &last_direct, &patches, &reference}},
-      {"conv2d_dw", {&direct, &onednn_conv, &subsampled, &depthwise, &last_direct, &patches, &reference}},
+      {"conv2d_dw", {&direct, &panels, &onednn_conv, &subsampled, &depthwise, &last_direct, &patches, &reference}},
       {"conv2d_post", {&pointwise, &depthwise, &onednn_conv}},
       {"conv2d_blocked", {&winograd, &direct, &wide, &onednn_conv}},
       {"conv2d_dx_blocked", {&direct, &onednn_conv}},
-      {"conv2d_dw_blocked", {&direct, &onednn_conv}},
+      {"conv2d_dw_blocked", {&direct, &panels, &onednn_conv}},
       {"conv2d_post_blocked", {&winograd, &wide, &onednn_conv}},
       {"block_channels", {&onednn_conv}},
       {"unblock_channels", {&onednn_conv}},

@@ -289,7 +289,7 @@ Loop::Sizes Loop::sizes() const {
   switch (spec_.form) {
     case LoopSpec::kMap: z.total = z.rows * z.n; break;
     case LoopSpec::kRow:
-      z.chunks = std::max<int64_t>(1, (z.n + kChunk - 1) / kChunk);
+      z.chunks = std::max<int64_t>(1, (z.n + row_chunk(z.n) - 1) / row_chunk(z.n));
       z.total = z.rows * z.chunks;
       z.shift = std::countr_zero(static_cast<unsigned>(kTileElements));
       // As many rows in a tile as fit, while there are blocks for all multiprocessors.
@@ -710,8 +710,13 @@ class Writer {
   void item(const std::string& condition) {
     line("const bool on = ", condition, ";");
     line("const ", index(), " row = !on ? 0 : a.chunks == 1 ? item : item / a.chunks;");
-    line("const ", index(), " begin = on ? (item - row * a.chunks) * ", kChunk, " : 0;");
-    line("const ", index(), " left = a.n - begin, n = left < ", kChunk, " ? left : ", kChunk, ";");
+    line("const ", index(), " begin = on ? (item - row * a.chunks) * chunk : 0;");
+    line("const ", index(), " left = a.n - begin, n = left < chunk ? left : chunk;");
+  }
+  // As row_chunk says.
+  void chunk() {
+    line("const ", index(), " chunk = a.n % (a.chunks * ", kLaneBytes, ") ? ", kChunk,
+         " : a.n / a.chunks;");
   }
   void tiled_row() {
     begin_kernel(name_, kRowThreads);
@@ -719,7 +724,8 @@ class Writer {
     share(str_cat("[", kTileElements + kMostRows * kRowGap, "]"));
     line("const int tile = 1 << a.shift, rows = ", kTileElements, " >> a.shift, pitch = tile + ",
          kRowGap, ";");
-    line("const ", index(), " longest = a.n < ", kChunk, " ? a.n : ", kChunk, ";");
+    chunk();
+    line("const ", index(), " longest = a.n < chunk ? a.n : chunk;");
     line("int buffer = 0;");
     open("for (", index(), " g = (", index(), ")blockIdx.x * rows; g < a.total; g += (", index(),
          ")gridDim.x * rows)");
@@ -798,15 +804,15 @@ class Writer {
       if (reduced(o)) turns = std::max(turns, lanes(o) / group_);
     const int groups = kThreads / group_;
     begin_kernel(name_);
+    chunk();
     line("const int t = threadIdx.x % ", group_, ";");
     open("for (", index(), " first = (", index(), ")blockIdx.x * ", groups,
          "; first < a.total; first += (", index(), ")gridDim.x * ", groups, ")");
     line("const ", index(), " item = first + threadIdx.x / ", group_, ";");
     line("const bool on = item < a.total;");
-    line("const ", index(), " row = on ? item / a.chunks : 0, begin = on ? item % a.chunks * ",
-         kChunk, " : 0;");
-    line("const ", index(), " left = a.n - begin, n = !on ? 0 : left < ", kChunk,
-         " ? left : ", kChunk, ";");
+    line("const ", index(),
+         " row = on ? item / a.chunks : 0, begin = on ? item % a.chunks * chunk : 0;");
+    line("const ", index(), " left = a.n - begin, n = !on ? 0 : left < chunk ? left : chunk;");
     coordinates("row", outer_);
     addresses(outer_);
     for (size_t k = 0; k < s_.out.size(); ++k) {

@@ -5,11 +5,13 @@
 //   map   outputs are stored at every index
 //   row   the last dim is reduced: [rows..., n]
 //   col   the dim before the last is reduced: [outer..., r, n]
-// Reduction trees are fixed by sizes alone. Row form: chunks of kChunk elements in order; inside a
-// chunk 64/size lanes, element i to lane i mod lanes; lanes fold by halves. Col form: chunks of
-// kRowChunk rows in order; inside a chunk rows in order. Threads, fusion and the device change
-// nothing.
+// Reduction trees are fixed by sizes alone. Row form: chunks of row_chunk(n) elements in order;
+// inside a chunk 64/size lanes, element i to lane i mod lanes; lanes fold by halves. Col form:
+// chunks of kRowChunk rows in order; inside a chunk rows in order. Threads, fusion and the device
+// change nothing.
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "graph/op.h"
@@ -19,6 +21,16 @@ namespace pijit {
 constexpr int64_t kChunk = 4096;
 constexpr int64_t kRowChunk = 1024;
 constexpr int64_t kLaneBytes = 64;
+// Elements of a chunk of a row of n: kChunk, or fewer where that makes all chunks alike, of whole
+// lanes. Then a map keeps its layout where it is summed (compile/passes/layout.cc).
+inline int64_t row_chunk(int64_t n) {
+  constexpr int64_t kMostTried = 32;
+  const int64_t least = (n + kChunk - 1) / kChunk;
+  for (int64_t chunks = least; chunks > 1 && chunks < std::min(2 * least, least + kMostTried);
+       ++chunks)
+    if (n % (chunks * kLaneBytes) == 0) return n / chunks;
+  return kChunk;
+}
 
 struct LoopOperand {
   DType dt;

@@ -178,7 +178,8 @@ def test_one_layout_change_each_way():
     assert text.count("unblock_channels") == 1 and "  block_channels" not in text, text
 
 
-@pytest.mark.parametrize("shape", [(8, 8), (4, 12), (7, 7), (64, 64), (64, 65), (64, 128), (112, 112), (96, 128)])
+@pytest.mark.parametrize("shape", [(8, 8), (4, 12), (7, 7), (64, 64), (64, 65), (64, 128), (112, 112), (96, 128),
+                                   (80, 80)])
 def test_sums_over_positions(shape):
     # The tree of a sum is that of the plain layout, within a chunk of a row and over several.
     def make():
@@ -197,13 +198,34 @@ def test_sums_over_positions(shape):
 
 
 @blocks_only
-def test_batch_norm_between_convolutions_stays_in_blocks():
+@pytest.mark.parametrize("side, rows", [(8, "4"), (112, "196")])
+def test_batch_norm_between_convolutions_stays_in_blocks(side, rows):
     def make():
         a, norm, b = nn.Conv2d(32, 32, 3), nn.BatchNorm2d(32).set_train(), nn.Conv2d(32, 32, 3)
         return ms.grad(lambda x: b(ops.relu(norm(a(x)))).sum())
-    text = compiled(make, Tensor(np.ones((2, 32, 8, 8), np.float32)))
+    text = compiled(make, Tensor(np.ones((2, 32, side, side), np.float32)))
     # [N, blocks, rows, lanes * block]; block_channels: of the image and its gradient
-    assert re.search(r"loop\.col\[2,(2,4,256|[24],4,128)\]", text) and text.count("block_channels") == 2, text
+    assert re.search(rf"loop\.col\[[\d,]*{rows},(256|128)\]", text) and text.count("block_channels") == 2, text
+
+
+@pytest.mark.parametrize("n", [4096, 4160, 8192, 12304, 12544, 20544, 50176, 100000])
+def test_long_rows_are_summed_in_chunks(n):
+    """Of 4,096, or all alike and of whole vectors: 16 lanes, which are folded by halves."""
+    x = np.random.default_rng(0).standard_normal((3, n)).astype(np.float32)
+    least = -(-n // 4096)
+    equal = [k for k in range(least, min(2 * least, least + 32)) if n % (64 * k) == 0]
+    chunk = n // equal[0] if equal else 4096
+    want = np.zeros(3, np.float32)
+    for at in range(0, n, chunk):
+        part = x[:, at:at + chunk]
+        lanes = np.zeros((3, 16), np.float32)
+        for k in range(0, part.shape[1], 16):
+            lanes[:, :part[0, k:k + 16].size] += part[:, k:k + 16]
+        for half in (8, 4, 2, 1):
+            lanes = lanes[:, :half] + lanes[:, half:2 * half]
+        want = want + lanes[:, 0]
+    for f in (lambda x: x.sum(-1), ms.jit(lambda x: x.sum(-1))):
+        np.testing.assert_array_equal(f(Tensor(x)).asnumpy(), want)
 
 
 def test_bools_of_maps_in_blocks_are_results():

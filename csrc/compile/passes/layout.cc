@@ -139,7 +139,8 @@ class Layouts : public Rewriter {
   bool sums_in_lanes(const Type& t) const {
     if (t.dtype != DType::F32 || !has_blocks(t.shape)) return false;
     const int64_t positions = t.shape[2] * t.shape[3];
-    return positions % kLanes == 0 && (positions <= kChunk || positions % kChunk == 0);
+    return positions % kLanes == 0 &&
+           (positions <= kChunk || positions % row_chunk(positions) == 0);
   }
   // An operand read at the output's own index.
   bool full(uint32_t s, const Node& n) const { return type(s).shape == n.type.shape; }
@@ -245,8 +246,9 @@ class Layouts : public Rewriter {
   Shape in_rows(const Shape& s) const {
     const int64_t positions = s[2] * s[3];
     if (!rows_of_lanes_ || positions % kLanes != 0) return in_blocks(s);
-    if (positions > kChunk && positions % kChunk == 0)
-      return Shape{s[0], s[1] / b_, positions / kChunk, kChunk / kLanes, kLanes, b_};
+    const int64_t chunk = row_chunk(positions);
+    if (positions > kChunk && positions % chunk == 0)
+      return Shape{s[0], s[1] / b_, positions / chunk, chunk / kLanes, kLanes, b_};
     return Shape{s[0], s[1] / b_, positions / kLanes, kLanes, b_};
   }
 

@@ -315,7 +315,7 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
 
 void LoopKernel::reduce_row(const InnerLoop& loop, char* const* ptrs, bool shared) const {
   const size_t ni = spec_.in.size(), no = spec_.out.size();
-  const int64_t chunks = (inner_ + kChunk - 1) / kChunk;
+  const int64_t chunk = row_chunk(inner_), chunks = (inner_ + chunk - 1) / chunk;
   PoolVector<uint64_t> parts(static_cast<size_t>(chunks) * no);
   auto part = [&](int64_t c, size_t k) { return &parts[static_cast<size_t>(c) * no + k]; };
   auto run_chunks = [&](int64_t begin, int64_t end) {
@@ -327,18 +327,18 @@ void LoopKernel::reduce_row(const InnerLoop& loop, char* const* ptrs, bool share
         const LoopOperand& o =
             k < ni ? spec_.in[k] : static_cast<const LoopOperand&>(spec_.out[k - ni]);
         step[k] = reduced ? static_cast<int64_t>(no * sizeof(uint64_t))
-                          : kChunk * o.strides.back() * static_cast<int64_t>(size_of(o.dt));
+                          : chunk * o.strides.back() * static_cast<int64_t>(size_of(o.dt));
         at[k] = reduced ? reinterpret_cast<char*>(part(c, k - ni)) : ptrs[k] + c * step[k];
       }
     };
-    const int64_t whole = std::min(end, inner_ / kChunk);
+    const int64_t whole = std::min(end, inner_ / chunk);
     if (begin < whole) {
       move_to(begin);
-      loop.run(at.data(), kChunk, whole - begin, step.data());
+      loop.run(at.data(), chunk, whole - begin, step.data());
     }
     if (whole < end) {  // what is left of the last one
       move_to(end - 1);
-      loop.run(at.data(), inner_ - (end - 1) * kChunk);
+      loop.run(at.data(), inner_ - (end - 1) * chunk);
     }
   };
   if (shared)
