@@ -12,6 +12,7 @@
 #include "graph/indexing.h"
 #include "graph/vals.h"
 #include "objects/ndarray.h"
+#include "python/names.h"
 
 namespace pijit {
 namespace {
@@ -207,6 +208,8 @@ V padded(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return new_ndarray_value(c, x, a->axes, false);
 }
 
+static constinit OnDemand<bool> meshgrid_gives_lists;  // as older versions do
+
 V mesh_grid(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   bool by_matrix = false;
   for (auto& [k, v] : kwargs) {
@@ -237,10 +240,10 @@ V mesh_grid(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
         c.scope_->graph().op("broadcast_to", {v_reshape(lines[k], Shape(narrow))}, {dims});
     made.push_back(new_ndarray_value(c, all, axes_in_order(static_cast<int>(rank)), false));
   }
-  static const bool list = [] {  // with older versions
+  const bool list = meshgrid_gives_lists.get([] {
     const py::object ones = py::handle(numpy_attribute("ones"))(1);
     return PyList_Check(py::object(py::handle(numpy_attribute("meshgrid"))(ones, ones)).ptr());
-  }();
+  });
   return list ? c.list(std::move(made)) : c.tuple(std::move(made));
 }
 

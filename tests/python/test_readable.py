@@ -25,9 +25,9 @@ def told(f, *args):
 
 
 def items(a):
-    s = 0.0
+    s = T
     for i in range(len(a)):
-        s += a[i] // 2
+        s = s * a[i]
     return s
 
 
@@ -46,7 +46,7 @@ def deep(t, n):
     (lambda a, b: a // b, (Z, 2), ["(// of numpy.ndarray and int)"]),
     (lambda a, b: a @ b, (Z, Z), ["(@ of numpy.ndarray and numpy.ndarray)"]),
     (lambda a: np.dot(a, a), (Z,), ["numpy.dot()", "NumPy runs in CPython"]),
-    (items, (X,), ["of numpy.float64 and", "NumPy's numbers are computed by CPython"]),
+    (items, (X,), ["and numpy.float64)", "NumPy's numbers are computed by CPython"]),
     (deep, (T, 80), ["recursion of deep", "write the recursion as a loop"]),
 ])
 def test_reasons(f, args, said):
