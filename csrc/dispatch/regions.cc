@@ -1,4 +1,6 @@
 // Loops over numbers: which functions have such, and how a call runs their machine code.
+#include <pybind11/pybind11.h>
+
 #include "base/config.h"
 #include "base/log.h"
 #include "dispatch/execution.h"

@@ -449,7 +449,7 @@ static int64_t computed_array(int64_t which, int64_t where) {
   for (const Described& o : s.operands)
     for (int d = 0; d < o.rank; ++d)
       if (const int64_t size = o.sizes(w)[d]; size != 1)
-        dims[static_cast<size_t>(s.rank - o.rank + d)] = size;
+        *(dims.begin() + s.rank - o.rank + d) = size;
   Places p;
   if (!p.spread(s, s.rank, dims.data())) return 0;
   int64_t elements = 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "capture/regions/array_runs.h"
@@ -665,7 +666,7 @@ static std::optional<Av> where(Emitter& e, const std::vector<Av>& args) {
     in.push_back(is_arrays(e, args[k]) ? as_type(e, leaf(e, args[k]), element_type(*d))
                                        : number_leaf(e, num(e, args[k]), *d));
   const Av r = array_of(op_node(e, SOp::kSelect, element_type(*d), in[0], in[1], in[2]));
-  e.d.nodes.back().of = in;
+  e.d.nodes.back().of = std::move(in);
   return r;
 }
 
