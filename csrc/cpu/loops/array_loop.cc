@@ -32,7 +32,7 @@ class CpuArrayLoop : public region::ArrayLoop {
   void run(int rank, const int64_t* dims, char* const* operands, const int64_t* strides) override {
     Axes a;
     collect(rank, dims, strides, &a);
-    constexpr int64_t kForeignCost = 128;  // of a function's element
+    constexpr int64_t kForeignCost = 64;  // of a function's element
     const InnerLoop* const loop = foreign_ ? nullptr : &loop_for(a);
     const int64_t each =
         foreign_ ? kForeignCost : static_cast<int64_t>(inner_.body.size() + operands_);
