@@ -1,6 +1,9 @@
 """Arrays that loops of machine code make: generated programs, and those that keep, exchange and return them."""
 
 import linecache
+import resource
+import signal
+import threading
 import traceback
 import warnings
 
@@ -335,7 +338,57 @@ def test_memory_is_used_again():
     jitted = ms.jit(f)
     big = np.ones(1 << 18)
     jitted(big, 2)
-    import resource
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     jitted(big, 400)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # KiB
+
+
+class Late(Exception):
+    pass
+
+
+def test_what_a_signals_handler_raises_comes_out():
+    def f(a, n):
+        total = 0.0
+        for i in range(n):
+            total += np.linalg.inv(a + i * 0.001)[0, 0] + np.median(a[0])
+        return total
+
+    def late(*_):
+        raise Late
+    jitted = ms.jit(f)
+    a = np.eye(20) + 0.1
+    jitted(a, 3)
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        for k in range(10):
+            with pytest.raises(Late):
+                signal.setitimer(signal.ITIMER_REAL, 0.01 + k * 0.0037)
+                jitted(a, 10**9)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+STOP = False
+
+
+@pytest.mark.parametrize("n", [10, 200_000])
+def test_another_thread_ends_a_loop(n):
+    global STOP
+    STOP = False
+
+    def f(a):
+        turns = 0
+        while not STOP:
+            a = a + np.sort(a)[::-1] * 1e-9
+            turns += 1
+        return turns
+
+    def stop():
+        global STOP
+        STOP = True
+    timer = threading.Timer(0.2, stop)
+    timer.start()
+    assert ms.jit(f)(vector(n)) > 0
+    timer.join()
