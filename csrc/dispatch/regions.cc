@@ -1,6 +1,4 @@
 // Loops over numbers: which functions have such, and how a call runs their machine code.
-#include <pybind11/pybind11.h>
-
 #include "base/config.h"
 #include "base/log.h"
 #include "dispatch/execution.h"
@@ -118,25 +116,36 @@ void loop_lines(const CodeInfo& code, NoRegion* n) {
     }
 }
 
+// What is left of a call.
+struct Rest {
+  py::object f;
+  std::vector<py::object> slots, stack;
+};
+PyObject* finish(PyObject* self, PyObject*) {
+  auto* rest = static_cast<Rest*>(PyCapsule_GetPointer(self, nullptr));
+  ResumeScope scope(std::move(rest->slots), std::move(rest->stack));
+  return call_in_frame(rest->f).release().ptr();
+}
+PyMethodDef finish_method = {"rest_of_call", finish, METH_VARARGS, nullptr};
+
 // A function in the place of another one, whose call it ends.
 py::object rest_of_call(PyObject* func, int instr, std::vector<py::object> slots,
                         std::vector<py::object> stack) {
   const Code code = code_info(PyFunction_GET_CODE(func));
   const py::object made = make_resume_code(*code, instr, nulls_in(stack));
   never_capture(made.ptr());
-  const py::object f = function_like(func, made, true);
   slots.resize(static_cast<size_t>(code->num_slots - code->num_free));
-  struct Rest {
-    py::object f;
-    std::vector<py::object> slots, stack;
-  };
-  auto rest = std::make_shared<Rest>(Rest{f, std::move(slots), std::move(stack)});
-  return py::cpp_function([rest](const py::args&) {
-    ResumeScope scope(std::move(rest->slots), std::move(rest->stack));
-    py::object result = call_in_frame(rest->f);
-    if (!result) throw py::error_already_set();
-    return result;
-  });
+  auto rest = std::make_unique<Rest>(
+      Rest{function_like(func, made, true), std::move(slots), std::move(stack)});
+  const auto self =
+      py::reinterpret_steal<py::object>(PyCapsule_New(rest.get(), nullptr, [](PyObject* capsule) {
+        delete static_cast<Rest*>(PyCapsule_GetPointer(capsule, nullptr));
+      }));
+  if (!self) throw py::error_already_set();
+  static_cast<void>(rest.release());
+  PyObject* f = PyCFunction_New(&finish_method, self.ptr());
+  if (!f) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(f);
 }
 
 }  // namespace
