@@ -72,6 +72,7 @@ def main():
     begin = int(ops.Broadcast(0)((Tensor([begin]),))[0].asnumpy()[0])  # all go on where rank 0 does
     everything = {**net.parameters_dict(), **optimizer.parameters_dict()}
     if begin:
+        assert path, "all ranks read the checkpoints: they lie on a disk that each of them sees"
         missing, unused = ms.load_param_into_net(optimizer, ms.load_checkpoint(path), strict_load=True)
         assert not missing, missing
         ms.load_param_into_net(net, ms.load_checkpoint(path))
