@@ -2,7 +2,6 @@
 
 import linecache
 import resource
-import signal
 import threading
 import traceback
 import warnings
@@ -341,33 +340,6 @@ def test_memory_is_used_again():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     jitted(big, 400)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # KiB
-
-
-class Late(Exception):
-    pass
-
-
-def test_what_a_signals_handler_raises_comes_out():
-    def f(a, n):
-        total = 0.0
-        for i in range(n):
-            total += np.linalg.inv(a + i * 0.001)[0, 0] + np.median(a[0])
-        return total
-
-    def late(*_):
-        raise Late
-    jitted = ms.jit(f)
-    a = np.eye(20) + 0.1
-    jitted(a, 3)
-    before = signal.signal(signal.SIGALRM, late)
-    try:
-        for k in range(10):
-            with pytest.raises(Late):
-                signal.setitimer(signal.ITIMER_REAL, 0.01 + k * 0.0037)
-                jitted(a, 10**9)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 STOP = False

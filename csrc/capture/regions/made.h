@@ -34,6 +34,7 @@ struct Arena {
   Arena() = default;
   ~Arena() {
     for (PyObject* o : held) Py_DECREF(o);
+    Py_XDECREF(error);
   }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -45,7 +46,8 @@ struct Arena {
   std::vector<PyObject*> held;  // owned
   // Those that code may still read, and others, whose memory the next ones take.
   std::vector<std::unique_ptr<MadeArray>> arrays, spare;
-  int64_t began = 0;  // when NumPy was first called, in nanoseconds
+  PyObject* error = nullptr;  // owned: what ends the call, from a handler of a signal
+  int64_t began = 0;          // when NumPy was first called, in nanoseconds
 };
 
 }  // namespace pijit::regions

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "capture/regions/array_runs.h"
@@ -81,14 +82,7 @@ py::object object_of(const Call& c, const Argument& a) {
   return {};
 }
 
-// What a handler of a signal raised meanwhile is no error of the function's: it is raised where
-// CPython looks for signals next.
-int raise_again(void* exception) {
-  auto* e = static_cast<PyObject*>(exception);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(e)), e);
-  Py_DECREF(e);
-  return -1;
-}
+// What a handler of a signal raised meanwhile is no error of the function's.
 bool is_of_numpy_code(PyObject* traceback) {
   auto* t = reinterpret_cast<PyTracebackObject*>(traceback);
   if (!t) return true;
@@ -98,12 +92,15 @@ bool is_of_numpy_code(PyObject* traceback) {
       py::getattr(frame, "f_globals").attr("get")(py::str("__name__"), py::str(""));
   return py::isinstance<py::str>(name) && text_of(name.ptr()).rfind("numpy", 0) == 0;
 }
-void forget_error() {
+void forget_error(Arena* arena) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
-  if (is_of_numpy_code(traceback) || Py_AddPendingCall(raise_again, value) < 0) Py_XDECREF(value);
+  const bool of_numpy =
+      PyErr_GivenExceptionMatches(type, PyExc_Exception) && is_of_numpy_code(traceback);
+  if (!of_numpy && !arena->error) arena->error = Py_NewRef(value);
   Py_XDECREF(type);
+  Py_XDECREF(value);
   Py_XDECREF(traceback);
 }
 
@@ -157,12 +154,12 @@ int64_t run_call(int64_t which, int64_t where, int64_t) {
     }
     if (c.stores) {
       if (PyObject_SetItem(given[0], given[1], given[2]) == 0) return 1;
-      return forget_error(), 0;
+      return forget_error(arena), 0;
     }
     const size_t named = c.names ? static_cast<size_t>(PyTuple_GET_SIZE(c.names)) : 0;
     auto result = py::reinterpret_steal<py::object>(
         PyObject_Vectorcall(c.fn, given.data(), given.size() - named, c.names));
-    if (!result) return forget_error(), 0;
+    if (!result) return forget_error(arena), 0;
     if (c.is_array)
       return is_followed_ndarray(result.ptr()) && is_of_its_own(result.ptr(), args)
                  ? made_of(c, arena, std::move(result))

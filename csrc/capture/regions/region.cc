@@ -544,6 +544,10 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
   } else {
     exit = code->run(buffer);
   }
+  if (arena && arena->error) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(arena->error)), arena->error);
+    throw py::error_already_set();
+  }
   RegionExit& e = exits[static_cast<size_t>(exit)];
   ++e.count;
   if (recursive && !e.returns) return e;
