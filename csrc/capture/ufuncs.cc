@@ -226,22 +226,6 @@ py::object small_like(const Given& g, DType t) {
   return g.array->scalar ? ones[py::tuple()] : ones.attr("transpose")(back);
 }
 
-// While it lives, NumPy tells of no floating-point error.
-class Quiet {
- public:
-  Quiet() : state_(py::handle(numpy_attribute("errstate"))(py::arg("all") = "ignore")) {
-    state_.attr("__enter__")();
-  }
-  ~Quiet() {
-    PyObject* args[] = {state_.ptr(), Py_None, Py_None, Py_None};
-    Py_XDECREF(PyObject_VectorcallMethod(names.exit, args, 4, nullptr));
-  }
-  Quiet(const Quiet&) = delete;
-
- private:
-  py::object state_;
-};
-
 }  // namespace
 
 std::vector<int> order_of(Context& c, const py::object& function, const std::vector<Given>& all,
@@ -253,7 +237,7 @@ std::vector<int> order_of(Context& c, const py::object& function, const std::vec
         if (d.symbolic()) left_to_numpy(c, "memory in several orders");
   py::tuple args(all.size());
   for (size_t k = 0; k < all.size(); ++k) args[k] = small_like(all[k], types[k]);
-  const Quiet quiet;
+  const NumpyErrors quiet(NumpyErrors::kIgnore);
   const py::object made = function(*args);
   const auto* f = ndarray_fields(made.ptr());
   PIJIT_CHECK(f->nd == rank, "NumPy gives an array of another rank");
@@ -338,7 +322,7 @@ bool truncates_as_numpy(const ForeignLoop& loop, DType from, DType to) {
       const bool invalid = fp_flags() & kFpInvalid;
       py::object theirs;
       {
-        const Quiet quiet;
+        const NumpyErrors quiet(NumpyErrors::kIgnore);
         theirs = x.attr("astype")(type);
       }
       if (!py::object(mine.attr("tobytes")()).equal(theirs.attr("tobytes")())) return false;

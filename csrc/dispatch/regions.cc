@@ -301,11 +301,11 @@ bool Execution::run_region(ResumePoint& point) {
   steps_ = 0;
   const bool timed = region_runs_ > 0 || state_.regions_made_ns > kMadeAtFirst;
   const int64_t begin = timed ? clock_ns() : 0;
-  std::vector<py::object> now_slots, now_stack;
+  Region::Left now;
   const RegionExit* left;
   {
     const Span graph(TraceEvent::kGraph);
-    left = &r->run(frame, words.data(), &now_slots, &now_stack, rest_of_call);
+    left = &r->run(frame, words.data(), rest_of_call, &now);
   }
   views.clear();
   if (r->recursive && !left->returns) {  // CPython does all of it
@@ -320,12 +320,20 @@ bool Execution::run_region(ResumePoint& point) {
   if (region_runs_++) region_ns_ += std::min(took, kMostOfRun);
   ++graphs_run;
   instr_ = left->instr;
-  stack_ = std::move(now_stack);
+  stack_ = std::move(now.stack);
   if (left->returns) return true;
   state_.regions_left = true;
   as_given_ = untouched_ = false;
-  slots_.assign(std::make_move_iterator(now_slots.begin()),
-                std::make_move_iterator(now_slots.end()));
+  slots_.assign(std::make_move_iterator(now.slots.begin()),
+                std::make_move_iterator(now.slots.end()));
+  if (now.error) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(now.error.ptr())), now.error.ptr());
+    add_traceback(*code_, code_->instrs[instr_].line);
+    BreakStep handler(target_, *code_, &slots_, &stack_, &shown_);
+    handler.handle(instr_);
+    instr_ = handler.next;
+    return true;
+  }
   return region_pays(*r, *left);
 }
 

@@ -497,6 +497,36 @@ ForeignLoop row_loop(RowTask task, DType t, int kind) {
   return {extreme_of_row<false>, f, "argmin"};
 }
 
+namespace {
+struct ErrorModes {
+  PyObject *variable, *ignore, *raise;  // for ever
+};
+constinit OnDemand<ErrorModes> known_modes;
+const ErrorModes& error_modes() {
+  return known_modes.get([] {
+    const py::object umath = python_module("numpy._core.umath");
+    auto mode = [&](const char* name) {
+      return py::object(
+                 umath.attr("_make_extobj")(py::arg("all") = name, py::arg("under") = "ignore"))
+          .release()
+          .ptr();
+    };
+    return ErrorModes{py::object(umath.attr("_extobj_contextvar")).release().ptr(), mode("ignore"),
+                      mode("raise")};
+  });
+}
+}  // namespace
+
+NumpyErrors::NumpyErrors(Mode mode) {
+  const ErrorModes& m = error_modes();
+  token_ = PyContextVar_Set(m.variable, mode == kRaise ? m.raise : m.ignore);
+  if (!token_) throw py::error_already_set();
+}
+NumpyErrors::~NumpyErrors() {
+  if (PyContextVar_Reset(error_modes().variable, token_) < 0) PyErr_Clear();
+  Py_DECREF(token_);
+}
+
 bool numpy_ignores(unsigned flags) {
   const py::object modes = py::handle(numpy_attribute("geterr"))();
   auto ignores = [&](unsigned flag, const char* name) {

@@ -109,6 +109,20 @@ void store_in_ndarray(PyObject* array, const Array& value);
 enum class RowTask : uint8_t { kSort, kOrder, kLargest, kSmallest };
 ForeignLoop row_loop(RowTask task, DType t, int kind = 0);
 
+// While it lives, NumPy ignores or raises all floating-point errors but underflow, which it
+// ignores.
+class NumpyErrors {
+ public:
+  enum Mode : uint8_t { kIgnore, kRaise };
+  explicit NumpyErrors(Mode mode);
+  ~NumpyErrors();
+  NumpyErrors(const NumpyErrors&) = delete;
+  NumpyErrors& operator=(const NumpyErrors&) = delete;
+
+ private:
+  PyObject* token_;
+};
+
 // Does np.errstate ignore all these flags (runtime/fp_status.h) now?
 bool numpy_ignores(unsigned flags);
 

@@ -2,6 +2,7 @@
 
 import linecache
 import resource
+import signal
 import threading
 import traceback
 import warnings
@@ -340,6 +341,48 @@ def test_memory_is_used_again():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     jitted(big, 400)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # KiB
+
+
+class Late(Exception):
+    pass
+
+
+def test_what_a_signals_handler_raises_comes_out():
+    def f(a, n):
+        total = 0.0
+        for i in range(n):
+            total += np.linalg.inv(a + i * 0.001)[0, 0] + np.median(a[0])
+        return total
+
+    def caught(a, n):
+        total = 0.0
+        try:
+            for i in range(n):
+                total += np.linalg.inv(a + i * 0.001)[0, 0] + np.median(a[0])
+        except Late:
+            return "caught", total > 0
+        return total
+
+    def late(*_):
+        raise Late
+    a = np.eye(20) + 0.1
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        for k in range(10):
+            for function in (f, caught):
+                jitted = ms.jit(function)  # which is captured while the signal comes, too
+                if k % 3:
+                    jitted(a, 3)
+                lines = []
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.004 + k * 0.0037)
+                    assert jitted(a, 10**9) == ("caught", True)
+                except Late as e:
+                    lines = [t.name for t in traceback.extract_tb(e.__traceback__)]
+                assert function is caught or ("f" in lines and lines[-1] == "late") or not k % 3, lines
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 STOP = False

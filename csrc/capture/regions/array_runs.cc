@@ -321,7 +321,7 @@ std::unique_ptr<MadeArray> by_numpy(const Statement& s) {
   const auto views = views_of(s, s.descrs);
   std::vector<PyObject*> given;
   for (const py::object& v : views) given.push_back(v.ptr());
-  const RaisesErrors raises(*s.region);
+  const NumpyErrors raises(NumpyErrors::kRaise);
   return array_with(s, PyObject_Vectorcall(s.ufunc, given.data(), given.size(), nullptr));
 }
 std::unique_ptr<MadeArray> taken_by_numpy(const Gather& g) {

@@ -3,7 +3,6 @@
 #include <memory>
 #include <vector>
 
-#include "capture/regions/frames.h"
 #include "capture/regions/made.h"
 #include "objects/ndarray.h"
 
@@ -39,7 +38,6 @@ struct Statement {
   bool copies = false;   // and computes nothing
   int64_t itemsize = 0;  // of the result
   // Of a ufunc's own loop. The region keeps the objects.
-  const Region* region = nullptr;
   PyObject* ufunc = nullptr;
   std::vector<PyObject*> descrs;  // of the operands
   // Of one that makes an array:
@@ -69,8 +67,7 @@ struct MatrixProduct {
 
 // x[places] of one axis, or x[mask].
 struct Gather {
-  Statement made;  // the same
-  const Region* region = nullptr;
+  Statement made;                 // the same
   std::vector<PyObject*> descrs;  // of both. The region keeps them
   bool is_mask = false;
   bool wide = false;  // places are of 64 bits

@@ -93,8 +93,6 @@ bool Draft::uses_numpy() {
     const py::object nothing_set = python_module("contextvars").attr("Context")();
     r->usual_errors = nothing_set.attr("run")(r->errors.attr("get"));
     r->geterr = share(numpy_attribute("geterr"));
-    r->raising = core.attr("umath").attr("_make_extobj")(py::arg("all") = "raise",
-                                                         py::arg("under") = "ignore");
     for (const Dtype& d : kDtypes) r->numpy_types.push_back(share(numpy_attribute(d.name)));
     r->numpy_true = share(numpy_attribute("True_"));
     r->numpy_false = share(numpy_attribute("False_"));
@@ -401,6 +399,13 @@ Av Draft::constant_object(PyObject* o) {
   if (PyComplex_CheckExact(o)) {
     const Py_complex z = PyComplex_AsCComplex(o);
     return complex_of(fcon(z.real), fcon(z.imag));
+  }
+  if (PySlice_Check(o)) {  // from CPython 3.14 on
+    const auto* s = reinterpret_cast<PySliceObject*>(o);
+    Av slice;
+    slice.kind = K::kSlice;
+    for (PyObject* end : {s->start, s->stop, s->step}) slice.items.push_back(constant_object(end));
+    return slice;
   }
   if (PyTuple_CheckExact(o)) {
     Av t;

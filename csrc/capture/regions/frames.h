@@ -58,18 +58,6 @@ bool is_quiet(PyObject* o, int depth = 2);
 // Of all that NumPy may be told to warn of, code does not look for this.
 bool underflow_is_ignored(const Region& r);
 
-// While it lives, NumPy raises what it would warn of: CPython does that anew, and is told.
-class RaisesErrors {
- public:
-  explicit RaisesErrors(const Region& r);
-  ~RaisesErrors();
-  RaisesErrors(const RaisesErrors&) = delete;
-  RaisesErrors& operator=(const RaisesErrors&) = delete;
-
- private:
-  PyObject *variable_, *token_;
-};
-
 // Is it a function without a closure that does what `f` does, which may be a function made anew?
 bool is_such_function(PyObject* o, PyObject* f);
 

@@ -92,16 +92,22 @@ bool is_of_numpy_code(PyObject* traceback) {
       py::getattr(frame, "f_globals").attr("get")(py::str("__name__"), py::str(""));
   return py::isinstance<py::str>(name) && text_of(name.ptr()).rfind("numpy", 0) == 0;
 }
-void forget_error(Arena* arena) {
+// The error that is set, where it is no function's of NumPy; null: it was that, and is forgotten.
+py::object foreign_error() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
+  const auto error = py::reinterpret_steal<py::object>(value);
   const bool of_numpy =
       PyErr_GivenExceptionMatches(type, PyExc_Exception) && is_of_numpy_code(traceback);
-  if (!of_numpy && !arena->error) arena->error = Py_NewRef(value);
+  if (traceback) PyException_SetTraceback(value, traceback);
   Py_XDECREF(type);
-  Py_XDECREF(value);
   Py_XDECREF(traceback);
+  return of_numpy ? py::object() : error;
+}
+int64_t failed(Arena* arena) {
+  if (!arena->error) arena->error = foreign_error().release().ptr();
+  return 0;
 }
 
 // An array of its own: nothing else that lives on shows its memory.
@@ -154,12 +160,12 @@ int64_t run_call(int64_t which, int64_t where, int64_t) {
     }
     if (c.stores) {
       if (PyObject_SetItem(given[0], given[1], given[2]) == 0) return 1;
-      return forget_error(arena), 0;
+      return failed(arena);
     }
     const size_t named = c.names ? static_cast<size_t>(PyTuple_GET_SIZE(c.names)) : 0;
     auto result = py::reinterpret_steal<py::object>(
         PyObject_Vectorcall(c.fn, given.data(), given.size() - named, c.names));
-    if (!result) return forget_error(arena), 0;
+    if (!result) return failed(arena);
     if (c.is_array)
       return is_followed_ndarray(result.ptr()) && is_of_its_own(result.ptr(), args)
                  ? made_of(c, arena, std::move(result))
@@ -304,25 +310,27 @@ py::object example_of(const Region& r, const Argument& a, bool unit) {
   return {};
 }
 
-// What a call gives for such arguments; null: it raised.
+// What a call gives for such arguments; null: it raised. Throws what a handler of a signal raised.
 py::object example_result(const Call& c) {
-  const py::object quiet = py::handle(numpy_attribute("errstate"))(py::arg("all") = "ignore");
+  const NumpyErrors quiet(NumpyErrors::kIgnore);
   for (bool unit : {false, true}) {
+    std::vector<py::object> args;
+    std::vector<PyObject*> given;
     try {
-      std::vector<py::object> args;
-      std::vector<PyObject*> given;
       for (const Argument& a : c.args) {
         args.push_back(example_of(*c.region, a, unit));
         given.push_back(args.back().ptr());
       }
-      const size_t named = c.names ? static_cast<size_t>(PyTuple_GET_SIZE(c.names)) : 0;
-      quiet.attr("__enter__")();
-      auto result = py::reinterpret_steal<py::object>(
-          PyObject_Vectorcall(c.fn, given.data(), given.size() - named, c.names));
-      if (!result) PyErr_Clear();
-      quiet.attr("__exit__")(py::none(), py::none(), py::none());
-      if (result) return result;
     } catch (py::error_already_set&) {
+      return {};
+    }
+    const size_t named = c.names ? static_cast<size_t>(PyTuple_GET_SIZE(c.names)) : 0;
+    auto result = py::reinterpret_steal<py::object>(
+        PyObject_Vectorcall(c.fn, given.data(), given.size() - named, c.names));
+    if (result) return result;
+    if (const py::object error = foreign_error()) {
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+      throw py::error_already_set();
     }
   }
   return {};

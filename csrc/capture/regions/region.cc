@@ -12,6 +12,7 @@
 #include "capture/regions/twister.h"
 #include "entry/guard.h"
 #include "objects/data.h"
+#include "objects/ndarray.h"
 #include "python/quiet_lookup.h"
 #include "python/compat.h"
 #include "python/hook.h"
@@ -502,26 +503,16 @@ bool Region::enter(const Frame& frame, int64_t* buffer, Views* views) const {
   return true;
 }
 
-RaisesErrors::RaisesErrors(const Region& r) : variable_(r.errors.ptr()) {
-  token_ = PyContextVar_Set(variable_, r.raising.ptr());
-  if (!token_) throw py::error_already_set();
-}
-RaisesErrors::~RaisesErrors() {
-  if (PyContextVar_Reset(variable_, token_) < 0) PyErr_Clear();
-  Py_DECREF(token_);
-}
-
-const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
-                              std::vector<py::object>* to_slots, std::vector<py::object>* to_stack,
-                              RestOfCall rest_of_call) {
+const RegionExit& Region::run(const Frame& frame, int64_t* buffer, RestOfCall rest_of_call,
+                              Left* left) {
   ++runs;
   int exit = -1;
   std::optional<regions::Arena> arena;  // outlives what is made of it
   if (arena_word >= 0) buffer[arena_word] = reinterpret_cast<int64_t>(&arena.emplace());
   if (arena) {
-    const NoCollection quiet;  // whose finalizers could change what code has read
-    std::optional<RaisesErrors> raises;
-    if (calls_numpy) raises.emplace(*this);
+    const NoCollection quiet;           // whose finalizers could change what code has read
+    std::optional<NumpyErrors> raises;  // what NumPy would warn of, CPython does anew, and is told
+    if (calls_numpy) raises.emplace(NumpyErrors::kRaise);
     exit = code->run(buffer);
   } else if (reference) {
     std::vector<int64_t> copy(buffer, buffer + words);
@@ -530,24 +521,21 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
     if (interpreter_is_awaited()) {
       std::copy(copy.begin(), copy.end(), buffer);
     } else {
-      const int left = code->run(buffer);
+      const int other = code->run(buffer);
       const bool returns = exits[static_cast<size_t>(exit)].returns;
       const bool same =
-          recursive ? returns == exits[static_cast<size_t>(left)].returns &&
+          recursive ? returns == exits[static_cast<size_t>(other)].returns &&
                           (!returns || same_word(copy[0], buffer[0]))
-                    : left == exit && std::equal(copy.begin(), copy.end(), buffer, same_word);
+                    : other == exit && std::equal(copy.begin(), copy.end(), buffer, same_word);
       PIJIT_CHECK(interpreter_is_awaited() || same,
-                  "a region's code differs from its interpreter: exit ", exit, " and ", left, "\n",
+                  "a region's code differs from its interpreter: exit ", exit, " and ", other, "\n",
                   text);
-      exit = left;
+      exit = other;
     }
   } else {
     exit = code->run(buffer);
   }
-  if (arena && arena->error) {
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(arena->error)), arena->error);
-    throw py::error_already_set();
-  }
+  if (arena && arena->error) left->error = py::reinterpret_borrow<py::object>(arena->error);
   RegionExit& e = exits[static_cast<size_t>(exit)];
   ++e.count;
   if (recursive && !e.returns) return e;
@@ -563,8 +551,8 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
   for (auto* part : {&e.slots, &e.stack})
     for (auto& p : *part) hold(hold, p);
   Maker maker{*this, frame, buffer, rest_of_call, {}};
-  for (auto& p : e.slots) to_slots->push_back(maker.make(p));
-  for (auto& p : e.stack) to_stack->push_back(maker.make(p));
+  for (auto& p : e.slots) left->slots.push_back(maker.make(p));
+  for (auto& p : e.stack) left->stack.push_back(maker.make(p));
   return e;
 }
 
@@ -574,8 +562,7 @@ int Region::visit(visitproc visit, void* arg) const {
     Py_VISIT(s.name.ptr());
   }
   for (auto& n : needs) Py_VISIT(n.object.ptr());
-  for (auto* o : {&numpy_true, &numpy_false, &errors, &usual_errors, &geterr, &raising})
-    Py_VISIT(o->ptr());
+  for (auto* o : {&numpy_true, &numpy_false, &errors, &usual_errors, &geterr}) Py_VISIT(o->ptr());
   for (auto& t : numpy_types) Py_VISIT(t.ptr());
   for (auto& o : objects) Py_VISIT(o.ptr());
   for (auto& f : functions) {

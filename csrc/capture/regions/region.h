@@ -118,7 +118,6 @@ struct Region {
   // How its errors are told: the context variable, its value where nobody set it, and who says what
   // another value means.
   py::object errors, usual_errors, geterr;
-  py::object raising;  // a value that has NumPy raise what it would warn of
   int poll_word = -1, depth_word = -1, arena_word = -1;
   size_t words = 0, code_size = 0;  // instructions
   std::unique_ptr<region::Code> code;
@@ -145,9 +144,12 @@ struct Region {
   // with.
   using RestOfCall = py::object (*)(PyObject* func, int instr, std::vector<py::object> slots,
                                     std::vector<py::object> stack);
-  // Runs, and makes the frame at the exit that it returns.
-  const RegionExit& run(const Frame& frame, int64_t* buffer, std::vector<py::object>* slots,
-                        std::vector<py::object>* stack, RestOfCall rest_of_call);
+  // The frame at an exit.
+  struct Left {
+    std::vector<py::object> slots, stack;
+    py::object error;  // what a handler of a signal raised there; null: none did
+  };
+  const RegionExit& run(const Frame& frame, int64_t* buffer, RestOfCall rest_of_call, Left* left);
   int visit(visitproc visit, void* arg) const;
   bool has_room() const;  // for the calls that it has, as CPython counts
   // Generators, which other threads may hold.

@@ -525,7 +525,6 @@ std::optional<Av> by_loop(Emitter& e, PyObject* ufunc, const std::vector<Av>& ar
   made->format = d.format;
   made->itemsize = d.bytes;
   made->flags = true;
-  made->region = e.d.r.get();
   made->ufunc = ufunc;
   e.d.keep(ufunc);
   for (const ArrayNode& n : inputs) {
@@ -719,7 +718,6 @@ Av gathered(Emitter& e, const Av& given, const Av& index) {
   }
   auto made = std::make_shared<Gather>();
   made->is_mask = t == DType::Bool;
-  made->region = e.d.r.get();
   for (int k : {from, places}) {
     made->descrs.push_back(descr_of(node(e, k).type));
     e.d.keep(made->descrs.back());
