@@ -319,7 +319,8 @@ std::optional<int> axis_from(Context& c, const V& v, int rank) {
   if (!k || *k < -rank || *k >= rank) return std::nullopt;
   return static_cast<int>(*k < 0 ? *k + rank : *k);
 }
-// The axis as the argument at `place` or by name; `usual` where none is given.
+}  // namespace
+
 std::optional<int> axis_argument(Context& c, const std::vector<V>& args, const Kwargs& kwargs,
                                  size_t place, int rank, int usual) {
   V given = args.size() == place + 1 ? args[place] : V();
@@ -332,6 +333,8 @@ std::optional<int> axis_argument(Context& c, const std::vector<V>& args, const K
   if (given) return axis_from(c, given, rank);
   return usual < 0 ? std::nullopt : std::optional(usual);
 }
+
+namespace {
 
 // The variance, or its root, by the steps of NumPy's own function.
 V spread(Context& c, const std::vector<V>& args, const Kwargs& kwargs, bool root) {
@@ -591,28 +594,6 @@ V array_of_numbers(Context& c, const std::vector<V>& args, const Kwargs& kwargs)
   }
   constexpr size_t kMost = 64;
   return any && parts.size() <= kMost ? joined(c, parts, 0) : nullptr;
-}
-
-V rolled(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
-  auto* a = as<NdarrayValue>(args[0]);
-  const Val x = a->elements(c);
-  const int rank = x.shape().rank();
-  if (args.size() < 2 || a->scalar || rank == 0 || !is_kept_in_c_order(c, a)) return nullptr;
-  const auto axis = axis_argument(c, args, kwargs, 2, rank, -1);
-  // of no axis it gives a view of a flat array
-  if (!axis || !is_known(args[1]) || !PyLong_CheckExact(args[1]->obj.ptr())) return nullptr;
-  const auto shift = as_int(c, args[1]);
-  const Dim size = x.shape()[*axis];
-  if (!shift || size.symbolic() || size == Dim(0)) return nullptr;
-  const int64_t n = size, by = (*shift % n + n) % n;
-  if (by == 0) return new_ndarray_value(c, x, axes_in_order(rank), false);
-  auto part = [&](int64_t from, int64_t to) {
-    std::vector<IndexItem> items(static_cast<size_t>(*axis) + 1, IndexItem{IndexItem::kSlice});
-    items.back().start = Dim(from);
-    items.back().stop = Dim(to);
-    return index_get(c.scope_->graph(), x, items);
-  };
-  return joined(c, {part(n - by, n), part(0, n - by)}, *axis);
 }
 
 V full_like(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {

@@ -5,7 +5,13 @@
 
 namespace pijit {
 
+// The axis as the argument at `place` or by name; `usual` where none is given (below 0: there is
+// none).
+std::optional<int> axis_argument(Context& c, const std::vector<V>& args, const Kwargs& kwargs,
+                                 size_t place, int rank, int usual);
+
 V padded(Context& c, const std::vector<V>& args, const Kwargs& kwargs);
+V rolled(Context& c, const std::vector<V>& args, const Kwargs& kwargs);
 V mesh_grid(Context& c, const std::vector<V>& args, const Kwargs& kwargs);
 V selected(Context& c, const std::vector<V>& args, const Kwargs& kwargs);
 V copied_to(Context& c, const std::vector<V>& args, const Kwargs& kwargs);

@@ -1,4 +1,4 @@
-// NumPy's functions that put elements in other places: pad, meshgrid, select, copyto, diag.
+// NumPy's functions that put elements in other places: pad, roll, meshgrid, select, copyto, diag.
 #include <algorithm>
 
 #include "capture/context.h"
@@ -206,6 +206,25 @@ V padded(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
     x = put_together(g, parts, k);
   }
   return new_ndarray_value(c, x, a->axes, false);
+}
+
+V rolled(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  const Val x = a->elements(c);
+  const int rank = x.shape().rank();
+  if (args.size() < 2 || a->scalar || rank == 0 || !is_kept_in_c_order(c, a)) return nullptr;
+  const auto axis = axis_argument(c, args, kwargs, 2, rank, -1);
+  // of no axis it gives a view of a flat array
+  if (!axis || !is_known(args[1]) || !PyLong_CheckExact(args[1]->obj.ptr())) return nullptr;
+  const auto shift = as_int(c, args[1]);
+  const Dim size = x.shape()[*axis];
+  if (!shift || size.symbolic() || size == Dim(0)) return nullptr;
+  const int64_t n = size, by = (*shift % n + n) % n;
+  Graph& g = c.scope_->graph();
+  std::vector<Val> parts{x};
+  if (by > 0)
+    parts = {part_of_axis(g, x, *axis, n - by, n, 1), part_of_axis(g, x, *axis, 0, n - by, 1)};
+  return new_ndarray_value(c, put_together(g, parts, *axis), axes_in_order(rank), false);
 }
 
 static constinit OnDemand<bool> meshgrid_gives_lists;  // as older versions do

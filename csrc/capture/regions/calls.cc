@@ -28,7 +28,7 @@ PyObject* function_behind(PyObject* o) {
 
 bool is_of_use(PyObject* o) {
   return PyModule_CheckExact(o) || PyCFunction_CheckExact(o) || function_behind(o) ||
-         is_of_numpy(o) || is_of_arrays(o) || is_pure_of_numpy(o) || is_draw_of_python(o) ||
+         is_of_numpy(o) || is_pure_of_numpy(o) || is_draw_of_python(o) ||
          (PyType_Check(o) &&
           !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
 }
@@ -53,9 +53,7 @@ bool RegionBuilder::calls_numpy(const BIn& in, PyObject* names, size_t base, std
       calls_pure(e_, fn, {st.data() + st.size() - in.a, static_cast<size_t>(in.a)})) {
     const bool method = is_pure_array_method(fn.object);
     const std::vector<Av> args(st.end() - in.a - method, st.end());
-    auto r = names ? std::nullopt : array_function(e_, fn.object, args);
-    if (!r && !names && args.size() == 1) r = reduced(e_, fn.object, args[0]);
-    if (!r) r = rolled(e_, fn.object, args, names);
+    const auto r = array_function(e_, fn.object, args, names);
     const Av result = r ? *r : called_numpy(e_, fn.object, args, names);
     st.resize(base);
     st.push_back(result);
@@ -145,10 +143,7 @@ void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
     st.push_back(one->yes);
     return;
   }
-  const auto of_arrays = func ? std::nullopt : array_function(e_, fn.object, args);
-  const Av r = of_arrays ? *of_arrays
-               : func    ? call_itself(args)
-                         : result_of(e_, fn.object, args, place_here());
+  const Av r = func ? call_itself(args) : result_of(e_, fn.object, args, place_here());
   st.resize(base);
   st.push_back(r);
 }

@@ -112,6 +112,7 @@ int64_t failed(Arena* arena) {
 
 // An array of its own: nothing else that lives on shows its memory.
 bool is_of_its_own(PyObject* made, const std::vector<py::object>& args) {
+  if (!is_followed_ndarray(made)) return true;
   for (PyObject* o = made; o; o = ndarray_fields(o)->base) {
     if (!is_followed_ndarray(o)) return false;
     for (const py::object& a : args)
@@ -327,7 +328,9 @@ py::object example_result(const Call& c) {
     const size_t named = c.names ? static_cast<size_t>(PyTuple_GET_SIZE(c.names)) : 0;
     auto result = py::reinterpret_steal<py::object>(
         PyObject_Vectorcall(c.fn, given.data(), given.size() - named, c.names));
-    if (result) return result;
+    // a view of an argument would be made anew in each run
+    if (result && is_of_its_own(result.ptr(), args)) return result;
+    if (result) return {};
     if (const py::object error = foreign_error()) {
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
       throw py::error_already_set();
@@ -340,19 +343,19 @@ bool is_in(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 constexpr std::string_view kPure[] = {
-    "all",       "amax",          "amin",         "any",         "append",   "arange",
-    "argmax",    "argmin",        "argsort",      "argwhere",    "around",   "array_equal",
-    "average",   "clip",          "column_stack", "concatenate", "convolve", "copy",
-    "correlate", "count_nonzero", "cross",        "cumprod",     "cumsum",   "diff",
-    "dot",       "dstack",        "empty",        "empty_like",  "eye",      "flatnonzero",
-    "full",      "full_like",     "hstack",       "identity",    "inner",    "interp",
-    "isclose",   "kron",          "linspace",     "logspace",    "max",      "mean",
-    "median",    "min",           "ones",         "ones_like",   "outer",    "percentile",
-    "prod",      "ptp",           "quantile",     "repeat",      "roll",     "rot90",
-    "round",     "searchsorted",  "sort",         "stack",       "std",      "sum",
-    "take",      "tensordot",     "tile",         "trace",       "tri",      "tril",
-    "triu",      "var",           "vdot",         "vstack",      "where",    "zeros",
-    "zeros_like"};
+    "all",        "amax",          "amin",         "any",         "append",    "arange",
+    "argmax",     "argmin",        "argsort",      "argwhere",    "around",    "array_equal",
+    "average",    "clip",          "column_stack", "concatenate", "convolve",  "copy",
+    "correlate",  "count_nonzero", "cross",        "cumprod",     "cumsum",    "diff",
+    "dot",        "dstack",        "empty",        "empty_like",  "eye",       "flatnonzero",
+    "flip",       "full",          "full_like",    "hstack",      "identity",  "inner",
+    "interp",     "isclose",       "kron",         "linspace",    "logspace",  "max",
+    "mean",       "median",        "min",          "ones",        "ones_like", "outer",
+    "percentile", "prod",          "ptp",          "quantile",    "repeat",    "roll",
+    "rot90",      "round",         "searchsorted", "sort",        "stack",     "std",
+    "sum",        "take",          "tensordot",    "tile",        "trace",     "tri",
+    "tril",       "triu",          "var",          "vdot",        "vstack",    "where",
+    "zeros",      "zeros_like"};
 constexpr std::string_view kPureLinalg[] = {"cholesky", "cond",         "det",         "eigvalsh",
                                             "inv",      "matrix_power", "matrix_rank", "norm",
                                             "pinv",     "solve"};

@@ -636,12 +636,6 @@ Av array_compare(Emitter& e, CompareOp op, const Av& a, const Av& b) {
   return elementwise(e, numpy_attribute(ufunc_of(op)), {a, b});
 }
 
-bool is_of_arrays(PyObject* fn) {
-  if (!numpy_is_followed() || PyFunction_Check(fn)) return false;
-  return fn == numpy_attribute("dot") || fn == numpy_attribute("matmul") ||
-         fn == numpy_attribute("flip");
-}
-
 // Nothing: the condition is none, or NumPy has the result in a dtype that code has not.
 static std::optional<Av> where(Emitter& e, const std::vector<Av>& args) {
   for (const Av& a : args)
@@ -667,21 +661,6 @@ static std::optional<Av> where(Emitter& e, const std::vector<Av>& args) {
   const Av r = array_of(op_node(e, SOp::kSelect, element_type(*d), in[0], in[1], in[2]));
   e.d.nodes.back().of = std::move(in);
   return r;
-}
-
-std::optional<Av> array_function(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
-  if (std::none_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e, a); }))
-    return std::nullopt;
-  if (is_ufunc(fn) && is_of_numpy(fn)) return elementwise(e, fn, args);
-  if (args.size() == 3 && fn == numpy_attribute("where")) return where(e, args);
-  if (args.size() == 2 && fn == numpy_attribute("dot")) return dot(e, args[0], args[1], true);
-  if (args.size() == 2 && fn == numpy_attribute("outer"))
-    return outer(e, numpy_attribute("multiply"), args[0], args[1]);
-  if (args.size() == 1 && args[0].kind != K::kArray && fn == numpy_attribute("flip"))
-    return flipped(e, args[0]);
-  if (fn == numpy_attribute("matmul") && args.size() == 2)
-    return by_operator(e, BinaryOp::kMatmul, args[0], args[1]);
-  return std::nullopt;
 }
 
 void store_part(Emitter& e, const Av& value, const Av& of, const Av& index) {
@@ -735,7 +714,8 @@ Av gathered(Emitter& e, const Av& given, const Av& index) {
   return made_by(e, make_gathered, made, d, 1);
 }
 
-std::optional<Av> reduced(Emitter& e, PyObject* fn, const Av& of) {
+// A sum, mean, largest or smallest element; nothing: it is none of these that code has.
+static std::optional<Av> reduced(Emitter& e, PyObject* fn, const Av& of) {
   struct Row {
     std::string_view name, ufunc;
     bool has_start, divides;
@@ -770,7 +750,9 @@ std::optional<Av> reduced(Emitter& e, PyObject* fn, const Av& of) {
   return loaded(e, d, at, e.d.icon(0));
 }
 
-std::optional<Av> rolled(Emitter& e, PyObject* fn, const std::vector<Av>& args, PyObject* names) {
+// Along an axis that is known; nothing: it is another function, or other arguments.
+static std::optional<Av> rolled(Emitter& e, PyObject* fn, const std::vector<Av>& args,
+                                PyObject* names) {
   const bool named =
       names && PyTuple_GET_SIZE(names) == 1 && text_of(PyTuple_GET_ITEM(names, 0)) == "axis";
   if (fn != numpy_attribute("roll") || (names && !named) || args.size() < 2 || args.size() > 3 ||
@@ -799,6 +781,24 @@ std::optional<Av> rolled(Emitter& e, PyObject* fn, const std::vector<Av>& args, 
   describe_inputs(e, {x}, s);
   store_word(e, words_of(e, &made->shift), 0, Op::kStoreI64, shift.v[0]);
   return made_by(e, make_rolled, made, d, s.rank);
+}
+
+std::optional<Av> array_function(Emitter& e, PyObject* fn, const std::vector<Av>& args,
+                                 PyObject* names) {
+  if (std::none_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e, a); }))
+    return std::nullopt;
+  if (names) return rolled(e, fn, args, names);
+  if (is_ufunc(fn) && is_of_numpy(fn)) return elementwise(e, fn, args);
+  const auto is = [&](const char* name, size_t count) {
+    return args.size() == count && fn == numpy_attribute(name);
+  };
+  if (is("where", 3)) return where(e, args);
+  if (is("dot", 2)) return dot(e, args[0], args[1], true);
+  if (is("matmul", 2)) return by_operator(e, BinaryOp::kMatmul, args[0], args[1]);
+  if (is("outer", 2)) return outer(e, numpy_attribute("multiply"), args[0], args[1]);
+  if (is("flip", 1)) return flipped(e, settled(e, args[0]));
+  if (args.size() == 1) return reduced(e, fn, args[0]);
+  return rolled(e, fn, args, names);
 }
 
 }  // namespace pijit::regions

@@ -25,18 +25,14 @@ Av array_binary(Emitter& e, BinaryOp op, bool in_place, const Av& a, const Av& b
 Av array_compare(Emitter& e, CompareOp op, const Av& a, const Av& b);
 Av array_abs(Emitter& e, const Av& a);
 Av array_unary(Emitter& e, UnaryOp op, const Av& a);
-// A ufunc of arrays, or a product of two vectors; nothing: it is another function.
-std::optional<Av> array_function(Emitter& e, PyObject* fn, const std::vector<Av>& args);
-// Such a function that is no ufunc of elements.
-bool is_of_arrays(PyObject* fn);
+// A function of arrays that code has itself; nothing: it is another one, or is called with other
+// arguments. `names`: of the last of them; null: none has one.
+std::optional<Av> array_function(Emitter& e, PyObject* fn, const std::vector<Av>& args,
+                                 PyObject* names);
 // What a ufunc gives for each element of a vector with each of another; nothing: they are none.
 std::optional<Av> outer(Emitter& e, PyObject* ufunc, const Av& a, const Av& b);
 // of[index], where the index has arrays.
 Av gathered(Emitter& e, const Av& of, const Av& index);
-// np.roll() along an axis that is known; nothing: it is another function, or other arguments.
-std::optional<Av> rolled(Emitter& e, PyObject* fn, const std::vector<Av>& args, PyObject* names);
-// A sum, mean, largest or smallest element; nothing: it is none of these that code has.
-std::optional<Av> reduced(Emitter& e, PyObject* fn, const Av& of);
 // of[index] = value, where either is of arrays.
 void store_part(Emitter& e, const Av& value, const Av& of, const Av& index);
 
