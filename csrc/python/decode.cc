@@ -249,7 +249,7 @@ class Decoder {
       case Arg::kKeywords: keywords_ = constant(arg); [[fallthrough]];
       case Arg::kOfCall:
         if (call_at_ < 0) call_at_ = raw().start;
-        emit(op);
+        emit(op).offset = call_at_;  // who goes on there names the arguments, too
         break;
       case Arg::kCall: call(op, arg); break;
       case Arg::kFunction: function(op, arg); break;

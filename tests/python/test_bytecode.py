@@ -17,8 +17,10 @@ import types
 import warnings
 from collections import namedtuple
 
+import numpy as np
 import pytest
 
+import pijit as ms
 from pijit import _C
 
 Instruction = namedtuple("Instruction", "op a b obj target begin at end line pops pushes jump_pushes live")
@@ -367,3 +369,25 @@ def test_the_same_from_what_was_decoded():
             raised += plain[0][0] == "raised"
     assert not failed, failed[:5]
     assert len(compared) >= 300 and resumed > 1000 and raised > 100, (len(compared), resumed, raised)
+
+
+def test_steps_end_in_the_midst_of_a_call_with_names():
+    """CPython's instructions that belong to a call are done anew with it."""
+    class Thing:
+        def method(self, a, b=1, c=2):
+            return a, b, c
+
+    def callee(a, b=1, *, c=2, d=3):
+        return a * 1000 + b * 100 + c * 10 + d
+
+    for count in range(40):
+        text = "\n".join(["def f(x, thing, callee, n):", "    out = []", "    for i in range(n):",
+                          *["        a = n"] * count,
+                          "        out.append(callee(i, d=9, b=4))", "        out.append(thing.method(i, c=7))",
+                          "        out.append(sorted((3, 1, 2), reverse=True))",
+                          "        out.append(np.nanstd(x, ddof=1))", "    return out"])
+        scope = {"np": np}
+        exec(text, scope)
+        f, jitted = scope["f"], ms.jit(scope["f"])
+        for n in (3, 3, 5):
+            assert jitted(np.arange(5.0), Thing(), callee, n) == f(np.arange(5.0), Thing(), callee, n), count
