@@ -13,6 +13,7 @@
 #include "python/convert.h"
 #include "python/names.h"
 #include "python/quiet_lookup.h"
+#include "python/warnings_raise.h"
 #include "runtime/record.h"
 
 namespace pijit::regions {
@@ -314,6 +315,7 @@ py::object example_of(const Region& r, const Argument& a, bool unit) {
 // What a call gives for such arguments; null: it raised. Throws what a handler of a signal raised.
 py::object example_result(const Call& c) {
   const NumpyErrors quiet(NumpyErrors::kIgnore);
+  const WarningsRaise warnings;  // NumPy would show them at no line of the program
   for (bool unit : {false, true}) {
     std::vector<py::object> args;
     std::vector<PyObject*> given;

@@ -17,6 +17,7 @@
 #include "python/compat.h"
 #include "python/hook.h"
 #include "python/names.h"
+#include "python/warnings_raise.h"
 #include "python/quirks.h"
 
 namespace pijit {
@@ -512,7 +513,8 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer, RestOfCall re
   if (arena) {
     const NoCollection quiet;           // whose finalizers could change what code has read
     std::optional<NumpyErrors> raises;  // what NumPy would warn of, CPython does anew, and is told
-    if (calls_numpy) raises.emplace(NumpyErrors::kRaise);
+    std::optional<WarningsRaise> warnings;
+    if (calls_numpy) raises.emplace(NumpyErrors::kRaise), warnings.emplace();
     exit = code->run(buffer);
   } else if (reference) {
     std::vector<int64_t> copy(buffer, buffer + words);
