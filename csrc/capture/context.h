@@ -213,6 +213,7 @@ class Context : public Interpreter {
   absl::flat_hash_set<const Value*> moved_;  // sequences from outside whose items left their places
   std::vector<std::function<void()>> undo_;
   int64_t budget_, before_ops_;
+  int64_t inlined_turns_ = 0;  // of the loops of a function that is called
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 

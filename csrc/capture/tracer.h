@@ -20,6 +20,7 @@ struct Frame {
   V func;
   std::vector<V> slots, stack;
   int pc = 0;
+  int64_t turns = 0;       // of its loops
   V handled = nullptr;     // the exception that is handled, or None
   int* reached = nullptr;  // Tracer::reached_
   std::optional<bool> of_library;

@@ -4,6 +4,8 @@
 // while it pays. What is captured is measured against the plain code, and deoptimized if it is no
 // faster.
 #pragma once
+#include <optional>
+
 #include "dispatch/run.h"
 
 namespace pijit {
@@ -53,6 +55,7 @@ struct Callee {
   std::weak_ptr<FunctionCache> state;  // below a decorated function
   bool examined = false;               // whether it can be one
   bool skip = false;
+  std::optional<bool> loops;  // of the user's own over ndarrays
   Tier tier{TierPolicy::callee};
   bool shared =
       false;  // code of our own layers, which does for one network what it doesn't for others

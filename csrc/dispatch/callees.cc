@@ -14,7 +14,7 @@ namespace pijit {
 namespace {
 
 [[gnu::tls_model("initial-exec")]] thread_local FunctionCache* owner = nullptr;
-thread_local uint64_t found = 0;  // calls that ran a graph
+thread_local uint64_t found = 0;  // calls that ran a graph, or machine code
 
 template <class Is>
 bool holds(PyObject* o, Is is) {
@@ -131,12 +131,31 @@ bool is_one_op(const FunctionCache& state) {
   return true;
 }
 
+// NumPy's own functions among them.
+bool is_installed(const CodeInfo& code) {
+  return code.filename.find("/site-packages/") != std::string::npos ||
+         code.filename.find("/dist-packages/") != std::string::npos;
+}
+// Loops over ndarrays may have machine code. What has none is a few calls of NumPy, which CPython
+// makes as fast.
+bool loops_over_ndarrays(const PendingCall& call, Callee** callee) {
+  if (*callee && (*callee)->loops == false) return false;
+  if (!works_on_ndarrays(call)) return false;
+  if (!*callee) *callee = make_callee(call.code());
+  if (!(*callee)->loops) {
+    const Code code = code_info(call.code());
+    (*callee)->loops = code && has_loop(*code) && !is_installed(*code);
+  }
+  return *(*callee)->loops;
+}
+
 PyObject* on_call(PendingCall& call) {
   try {
     Callee* callee = callee_of(call.code());
     if (!owner && automatic_is_on()) return automatic_call(call, callee);
     if (!may_capture(Asker::kCallee)) return call.run();
-    if ((callee && callee->skip) || !works_on_tensors(call)) {
+    if ((callee && callee->skip) ||
+        !(works_on_tensors(call) || loops_over_ndarrays(call, &callee))) {
       CalleeScope::passed_over();
       return call.run();
     }
@@ -169,7 +188,8 @@ PyObject* on_call(PendingCall& call) {
     std::vector<PyObject*> room;
     const auto slots = call.slots(static_cast<size_t>(code->num_slots), &room);
     HookScope quiet(false);
-    const uint64_t runs = state->graph_runs, captures = state->compile_count + disturbances;
+    const uint64_t own = state->graph_runs, runs = graphs_run;
+    const uint64_t captures = state->compile_count + disturbances;
     const py::object func = call.func();
     const int64_t began = callee->tier.timed() ? clock_ns() : 0;
     py::object r = run({func.ptr(), code, *state, false}, slots, [&] {
@@ -177,12 +197,12 @@ PyObject* on_call(PendingCall& call) {
       if (!r) throw py::error_already_set();
       return py::reinterpret_steal<py::object>(r);
     });
-    const bool graph = state->graph_runs != runs;
+    const bool graph = graphs_run != runs;  // or a loop of machine code
     if (graph) ++found;
     callee = callee_of(code->code);
     if (callee->shared) return r.release().ptr();  // what holds for one layer doesn't for another
     const bool anew = state->compile_count + disturbances != captures;
-    if (config().measure && graph && anew && is_one_op(*state))
+    if (config().measure && state->graph_runs != own && anew && is_one_op(*state))
       callee->tier.found_nothing();
     else
       callee->tier.ran_captured(began ? clock_ns() - began : Tier::kUntimed,

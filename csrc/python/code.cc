@@ -58,6 +58,13 @@ StackUse stack_use(const Instr& in, int stack_size) {
   return use;
 }
 
+bool has_loop(const CodeInfo& code) {
+  for (int pc = 0; pc < static_cast<int>(code.instrs.size()); ++pc)
+    for (int to : successors(code, pc))
+      if (to >= 0 && to <= pc) return true;
+  return false;
+}
+
 std::pair<int, int> loop_around(const CodeInfo& code, int at) {
   std::pair<int, int> loop{-1, -1};
   for (size_t k = static_cast<size_t>(at); k < code.instrs.size(); ++k) {

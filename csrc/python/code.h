@@ -122,6 +122,7 @@ struct CodeInfo {
 // The innermost loop around an instruction: from the target of a jump back over it to behind the
 // last such jump; (-1, -1): none.
 std::pair<int, int> loop_around(const CodeInfo& code, int at);
+bool has_loop(const CodeInfo& code);
 // The first and the last line of the instructions from one to another: a compiler puts the
 // condition of a loop at its end, too.
 std::pair<int, int> lines_of(const CodeInfo& code, int first, int last);

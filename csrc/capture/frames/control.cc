@@ -50,6 +50,7 @@ int Tracer::for_iter(Frame& f, const Instr& in) {
   if (auto* i = as<IteratorValue>(it);
       i && i->outlasts(budget_) && ends_with_items(*f.code, f.pc, in.target))
     give_up(Reason::kBudget);
+  inlined_turns_ = frames_.size() > 1 ? ++f.turns : 0;
   V v;
   if (protocol::next(*this, it, &v)) {
     st.push_back(v);

@@ -69,8 +69,11 @@ std::vector<int> axes_in_order(int rank) {
 NdarrayValue* new_ndarray_value(Context& c, Val memory, std::vector<int> axes, bool scalar) {
   // A loop of so many turns gains less than its graph costs.
   constexpr uint32_t kMostNodes = 2048;
-  if (config().measure && !c.start_.whole && c.scope_->graph().size() > kMostNodes)
-    c.give_up(Reason::kBudget);
+  // A function that is called may have machine code of its own.
+  constexpr int64_t kMostInlined = 64;
+  const bool inlined = config().regions && c.inlined_turns_ > kMostInlined;
+  const bool many = config().measure && c.scope_->graph().size() > kMostNodes;
+  if (!c.start_.whole && (inlined || many)) c.give_up(Reason::kBudget);
   auto* v = c.make<NdarrayValue>();
   v->memory = memory;
   v->axes = std::move(axes);
