@@ -16,6 +16,9 @@ struct ArrayLoopSpec {
   int node = -1;                            // of the body: what is stored
   ForeignLoop::Function foreign = nullptr;  // in the body's place
   void* data = nullptr;
+  // The output stays in its place along some axes, but not along the innermost one: axes are taken
+  // in the order in which they are given. Sums are of what lies there and all elements.
+  bool folds = false, sums = false;
 };
 
 class ArrayLoop {

@@ -3,48 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <numeric>
 #include <optional>
-#include <span>
 
-#include "runtime/fp_status.h"
+#include "capture/regions/array_layouts.h"
 
 namespace pijit::regions {
 
 namespace {
 
-constexpr unsigned kTold = kFpInvalid | kFpDivide | kFpOverflow;
-constexpr int kMostAxes = region::ArrayLoop::kMostAxes;
-constexpr int kMostOperands = region::ArrayLoop::kMostOperands;
-
 constexpr int64_t kWidest = 16;  // bytes of an element
-
-int64_t elements_of(int rank, const int64_t* dims) {
-  return std::accumulate(dims, dims + rank, int64_t{1}, std::multiplies<>());
-}
-
-// Where operands lie, and their strides along the axes of the result.
-struct Places {
-  std::array<char*, kMostOperands> at{};
-  std::array<int64_t, static_cast<size_t>(kMostOperands) * kMostAxes> strides;
-  // False: the shape of one does not fit.
-  bool spread(const Statement& s, int rank, const int64_t* dims) {
-    const int64_t* w = s.words.data();
-    for (size_t k = 0; k < s.operands.size(); ++k) {
-      const Described& o = s.operands[k];
-      const int missing = rank - o.rank;
-      int64_t* to = strides.data() + k * static_cast<size_t>(rank);
-      std::fill_n(to, missing, 0);
-      for (int d = 0; d < o.rank; ++d) {
-        const int64_t size = o.sizes(w)[d];
-        if (size != dims[missing + d] && size != 1) return false;
-        to[missing + d] = size == dims[missing + d] && size != 1 ? o.strides(w)[d] : 0;
-      }
-      at[k] = o.data(w);
-    }
-    return true;
-  }
-};
 
 struct Bounds {
   uintptr_t begin, end;
@@ -127,163 +94,6 @@ void compact(int rank, const int64_t* dims, const int64_t* like, int64_t itemsiz
 
 // --- arrays that are made
 
-// The axes from the outermost in memory to the innermost, as NumPy's iterator orders them for what
-// it makes of operands. `strides`: of each one in turn, 0 along axes of one place.
-void order_axes(int rank, const int64_t* strides, size_t operands, int* order) {
-  std::array<int, kMostAxes> inner;  // the innermost first
-  for (int d = 0; d < rank; ++d) inner[static_cast<size_t>(d)] = rank - 1 - d;
-  for (int i = 1; i < rank; ++i) {
-    const int axis = inner[static_cast<size_t>(i)];
-    int to = i;
-    for (int j = i - 1; j >= 0; --j) {
-      const int other = inner[static_cast<size_t>(j)];
-      bool compared = false, swaps = false;
-      for (size_t k = 0; k < operands; ++k) {
-        const int64_t* its = strides + k * static_cast<size_t>(rank);
-        if (its[axis] == 0 || its[other] == 0) continue;
-        // where operands disagree, the order of C wins
-        swaps = std::abs(its[other]) > std::abs(its[axis]) && (swaps || !compared);
-        compared = true;
-      }
-      if (!compared) continue;
-      if (!swaps) break;
-      to = j;
-    }
-    std::rotate(inner.begin() + to, inner.begin() + i, inner.begin() + i + 1);
-  }
-  for (int d = 0; d < rank; ++d) order[d] = inner[static_cast<size_t>(rank - 1 - d)];
-}
-
-// An array that an expression reads, or that NumPy would make of one of its steps.
-struct Layout {
-  size_t rank = 0;
-  std::array<int64_t, kMostAxes> sizes, strides;
-
-  bool is_without_gaps(bool rows, int64_t itemsize) const {  // in the order of C, or the other one
-    int64_t step = itemsize;
-    for (size_t k = 0; k < rank; ++k) {
-      const size_t d = rows ? rank - 1 - k : k;
-      if (sizes[d] != 1 && strides[d] != step) return false;
-      step *= sizes[d];
-    }
-    return true;
-  }
-  // The same axes, one after the other in memory.
-  void fill(const int* order, int64_t itemsize) {
-    int64_t step = itemsize;
-    for (size_t k = rank; k-- > 0;) {
-      strides[static_cast<size_t>(order[k])] = step;
-      step *= sizes[static_cast<size_t>(order[k])];
-    }
-  }
-};
-
-// How NumPy lays out the result of such operands, of which none is a single number. What they have
-// in common decides where they have one shape and no gaps; else their strides do. `order`: the axes
-// from the outermost to the innermost.
-Layout layout_of_result(std::span<const Layout* const> operands, std::span<const int64_t> itemsizes,
-                        int64_t itemsize, int* order) {
-  Layout r;
-  for (const Layout* o : operands) r.rank = std::max(r.rank, o->rank);
-  std::fill_n(r.sizes.begin(), r.rank, 1);
-  for (const Layout* o : operands)
-    for (size_t d = 0; d < o->rank; ++d)
-      if (o->sizes[d] != 1) r.sizes[r.rank - o->rank + d] = o->sizes[d];
-  bool rows = r.rank > 1, columns = rows;
-  for (size_t k = 0; k < operands.size(); ++k) {
-    const Layout& o = *operands[k];
-    const bool same = o.rank == r.rank &&
-                      std::equal(o.sizes.begin(), o.sizes.begin() + static_cast<ptrdiff_t>(o.rank),
-                                 r.sizes.begin());
-    rows = rows && same && o.is_without_gaps(true, itemsizes[k]);
-    columns = columns && same && o.is_without_gaps(false, itemsizes[k]);
-  }
-  const int rank = static_cast<int>(r.rank);
-  std::iota(order, order + rank, 0);
-  if (!rows && columns) {
-    std::reverse(order, order + rank);
-  } else if (!rows) {
-    std::vector<int64_t> strides(operands.size() * r.rank, 0);
-    for (size_t k = 0; k < operands.size(); ++k)
-      for (size_t d = 0; d < operands[k]->rank; ++d)
-        if (operands[k]->sizes[d] != 1)
-          strides[k * r.rank + r.rank - operands[k]->rank + d] = operands[k]->strides[d];
-    order_axes(rank, strides.data(), operands.size(), order);
-  }
-  r.fill(order, itemsize);
-  return r;
-}
-
-// The order of the result's axes. NumPy makes an array of each step, and the next one follows it.
-void order_of_result(const Statement& s, int rank, int* order) {
-  std::iota(order, order + rank, 0);
-  if (s.layout.empty() || rank < 2) return;
-  const int64_t* w = s.words.data();
-  std::vector<Layout> made(s.layout.size());
-  std::vector<const Layout*> of;
-  std::vector<int64_t> sizes;
-  for (size_t k = 0; k < s.layout.size(); ++k) {
-    const LayoutStep& step = s.layout[k];
-    if (step.operand >= 0) {
-      const Described& o = s.operands[static_cast<size_t>(step.operand)];
-      made[k].rank = static_cast<size_t>(o.rank);
-      std::copy_n(o.sizes(w), o.rank, made[k].sizes.begin());
-      std::copy_n(o.strides(w), o.rank, made[k].strides.begin());
-      continue;
-    }
-    of.clear();
-    sizes.clear();
-    for (int a : step.made) {
-      of.push_back(&made[static_cast<size_t>(a)]);
-      sizes.push_back(s.layout[static_cast<size_t>(a)].itemsize);
-    }
-    made[k] = layout_of_result(of, sizes, step.itemsize, order);
-  }
-}
-
-// One that nobody reads any more, or a new one; null: there is no memory.
-std::unique_ptr<MadeArray> array_of(Arena* arena, const Statement& s, const int64_t* dims,
-                                    const int* order) {
-  std::array<int64_t, kMostAxes> strides;
-  const auto rank = static_cast<size_t>(s.rank);
-  int64_t step = s.itemsize;
-  for (size_t k = rank; k-- > 0;) {
-    strides[static_cast<size_t>(order[k])] = step;
-    step *= dims[order[k]];
-  }
-  for (auto& spare : arena->spare) {
-    if (spare->format != s.format || spare->rank != s.rank ||
-        !std::equal(dims, dims + rank, spare->sizes.begin()) ||
-        !std::equal(strides.begin(), strides.begin() + s.rank, spare->strides.begin()))
-      continue;
-    auto found = std::exchange(spare, std::move(arena->spare.back()));
-    arena->spare.pop_back();
-    return found;
-  }
-  auto made = std::make_unique<MadeArray>();
-  made->is_ours = true;
-  try {
-    made->object = empty_ndarray(s.dtype, {dims, rank}, {order, rank}).release().ptr();
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  } catch (py::error_already_set&) {
-    return nullptr;
-  }
-  const NdarrayFields* f = ndarray_fields(made->object);
-  made->data = f->data;
-  std::copy_n(f->shape, rank, made->sizes.begin());
-  std::copy_n(f->strides, rank, made->strides.begin());
-  made->rank = s.rank;
-  made->format = s.format;
-  made->bytes = elements_of(s.rank, dims) * s.itemsize;
-  return made;
-}
-
-int64_t given(Arena* arena, std::unique_ptr<MadeArray> made) {
-  arena->arrays.push_back(std::move(made));
-  return reinterpret_cast<int64_t>(arena->arrays.back().get());
-}
-
 // Where operands go backwards, or stay in their place along an axis, NumPy's iterator may bring
 // them together before: it does so itself.
 bool is_iterated(const Statement& s, const int64_t* dims, const Places& p) {
@@ -292,30 +102,6 @@ bool is_iterated(const Statement& s, const int64_t* dims, const Places& p) {
     for (size_t d = 0; s.operands[k].rank > 0 && d < rank; ++d)
       if (dims[d] != 1 && p.strides[k * rank + d] <= 0) return true;
   return false;
-}
-std::vector<py::object> views_of(const Statement& s, const std::vector<PyObject*>& descrs) {
-  const int64_t* w = s.words.data();
-  std::vector<py::object> views;
-  for (size_t k = 0; k < s.operands.size(); ++k) {
-    const Described& o = s.operands[k];
-    views.push_back(ndarray_over(descrs[k], {o.sizes(w), static_cast<size_t>(o.rank)}, o.strides(w),
-                                 o.data(w)));
-  }
-  return views;
-}
-std::unique_ptr<MadeArray> array_with(const Statement& s, PyObject* object) {
-  if (!object) throw py::error_already_set();
-  auto made = std::make_unique<MadeArray>();
-  made->object = object;
-  const NdarrayFields* f = ndarray_fields(made->object);
-  if (!is_followed_ndarray(made->object) || f->nd != s.rank) return nullptr;
-  made->data = f->data;
-  std::copy_n(f->shape, f->nd, made->sizes.begin());
-  std::copy_n(f->strides, f->nd, made->strides.begin());
-  made->rank = s.rank;
-  made->format = s.format;
-  made->bytes = elements_of(s.rank, made->sizes.data()) * s.itemsize;
-  return made;
 }
 std::unique_ptr<MadeArray> by_numpy(const Statement& s) {
   const auto views = views_of(s, s.descrs);
@@ -334,33 +120,46 @@ bool is_in_order_of_c(const Described& o, const int64_t* w, int64_t itemsize) {
   return true;
 }
 
-constexpr size_t kMostArrays = 64;
 constexpr std::array<int, kMostAxes> kOrderOfC{0, 1, 2, 3, 4, 5, 6, 7};
 static_assert(kMostAxes == 8);
 
+uint64_t word_at(const char* p) {
+  uint64_t w;
+  std::memcpy(&w, p, sizeof w);
+  return w;
+}
 // Calls g(k) for each of n places that a mask has, or eight(k) for all from k on.
 template <class Eight, class G>
 void each_chosen(const char* mask, int64_t step, int64_t n, Eight eight, G g) {
   constexpr uint64_t kAll = 0x0101010101010101;
   int64_t k = 0;
-  for (; step == 1 && k + 8 <= n; k += 8) {
-    uint64_t some;
-    std::memcpy(&some, mask + k, sizeof some);
+  auto take = [&](uint64_t some, int64_t at) {
     if (some == kAll)
-      eight(k);
+      eight(at);
     else
-      for (; some; some &= some - 1) g(k + __builtin_ctzll(some) / 8);
+      for (; some; some &= some - 1) g(at + __builtin_ctzll(some) / 8);
+  };
+  // most masks have few places, or nearly all of them
+  for (; step == 1 && k + 32 <= n; k += 32) {
+    const uint64_t w[] = {word_at(mask + k), word_at(mask + k + 8), word_at(mask + k + 16),
+                          word_at(mask + k + 24)};
+    if ((w[0] | w[1] | w[2] | w[3]) == 0) continue;
+    for (int64_t i = 0; i < 4; ++i) take(w[i], k + 8 * i);
   }
+  for (; step == 1 && k + 8 <= n; k += 8) take(word_at(mask + k), k);
   for (; k < n; ++k)
     if (mask[k * step]) g(k);
 }
 int64_t chosen(const char* mask, int64_t step, int64_t n) {
-  int64_t count = 0;
-  if (step == 1) {
-    for (int64_t k = 0; k < n; ++k) count += mask[k];
-    return count;
+  int64_t count = 0, k = 0;
+  while (step == 1 && k + 32 <= n) {  // each byte of a word counts up to 255
+    std::array<uint64_t, 4> sums{};
+    for (int turn = 0; turn < 255 && k + 32 <= n; ++turn, k += 32)
+      for (size_t i = 0; i < 4; ++i) sums[i] += word_at(mask + k + 8 * static_cast<int64_t>(i));
+    for (uint64_t w : sums)
+      for (; w; w >>= 8) count += static_cast<int64_t>(w & 255);
   }
-  for (int64_t k = 0; k < n; ++k) count += mask[k * step] != 0;
+  for (; k < n; ++k) count += mask[k * step] != 0;
   return count;
 }
 
@@ -443,18 +242,10 @@ static int64_t computed_array(int64_t which, int64_t where) {
   auto& s = *reinterpret_cast<Statement*>(which);
   auto* arena = reinterpret_cast<Arena*>(where);
   if (!s.loop || arena->arrays.size() >= kMostArrays) return 0;
-  const int64_t* w = s.words.data();
   std::array<int64_t, kMostAxes> dims;
-  std::fill_n(dims.begin(), s.rank, 1);
-  for (const Described& o : s.operands)
-    for (int d = 0; d < o.rank; ++d)
-      if (const int64_t size = o.sizes(w)[d]; size != 1)
-        *(dims.begin() + s.rank - o.rank + d) = size;
   Places p;
-  if (!p.spread(s, s.rank, dims.data())) return 0;
-  int64_t elements = 1;
-  for (int d = 0; d < s.rank; ++d)
-    if (__builtin_mul_overflow(elements, dims[static_cast<size_t>(d)], &elements)) return 0;
+  const int64_t elements = spread_operands(s, dims.data(), &p);
+  if (elements < 0) return 0;
   // what has no elements has axes in an order of its own
   if (elements > kMostElements || (elements == 0 && s.rank > 1)) return 0;
   if (s.ufunc && elements > 0 && is_iterated(s, dims.data(), p)) {
@@ -463,7 +254,7 @@ static int64_t computed_array(int64_t which, int64_t where) {
   }
   std::array<int, kMostAxes> order;
   order_of_result(s, s.rank, order.data());
-  auto made = array_of(arena, s, dims.data(), order.data());
+  auto made = array_in(arena, s, dims.data(), order.data());
   if (!made) return 0;
   if (elements > 0) {
     const size_t n = s.operands.size();
@@ -492,7 +283,7 @@ static int64_t product_of(int64_t which, int64_t where) {
   int rank = 0;
   if (rows) dims[static_cast<size_t>(rank++)] = n;
   if (columns) dims[static_cast<size_t>(rank++)] = m;
-  auto made = array_of(arena, s, dims.data(), kOrderOfC.data());
+  auto made = array_in(arena, s, dims.data(), kOrderOfC.data());
   if (!made) return 0;
   char* at[] = {a.data(w), b.data(w), made->data};
   const Py_ssize_t sizes[] = {1, n, k, m};
@@ -536,7 +327,7 @@ static int64_t gathered_by(int64_t which, int64_t where) {
     if (by.rank == 1 && count != of.sizes(w)[0]) return 0;
     count = chosen(mask, step, all);
   }
-  auto made = array_of(arena, s, &count, kOrderOfC.data());
+  auto made = array_in(arena, s, &count, kOrderOfC.data());
   if (!made) return 0;
   if (!g.is_mask) {
     const bool fits = g.wide ? gather<int64_t>(of, by, w, s.itemsize, made->data)
@@ -568,30 +359,6 @@ static int64_t gathered_by(int64_t which, int64_t where) {
     default: take(char{});
   }
   return given(arena, std::move(made));
-}
-
-static int64_t reduce(int64_t which) {
-  auto& r = *reinterpret_cast<Reduction*>(which);
-  const int64_t* w = r.words.data();
-  Py_ssize_t n = r.of.sizes(w)[0];
-  const Py_ssize_t step = r.of.strides(w)[0];
-  if (n == 0) return 1;
-  char *from = r.of.data(w), *to = reinterpret_cast<char*>(&r.result);
-  r.result = 0;
-  const auto count = static_cast<double>(n);
-  if (!r.has_start) {
-    std::memcpy(&r.result, from, sizeof r.result);
-    from += step;
-    --n;
-  }
-  clear_fp_flags();
-  if (n > 0) {
-    char* at[] = {to, from, to};
-    const Py_ssize_t steps[] = {0, step, 0};
-    r.loop(at, &n, steps, r.data);
-  }
-  if (r.divides) r.result /= count;
-  return (fp_flags() & kTold) != 0;
 }
 
 int64_t let_go_of_arrays(int64_t where, int64_t, int64_t) {
@@ -651,7 +418,7 @@ static int64_t rolled_by(int64_t which, int64_t where) {
   if (elements_of(s.rank, dims.data()) == 0) return 0;
   std::array<int, kMostAxes> order;
   order_of_result(s, s.rank, order.data());
-  auto made = array_of(arena, s, dims.data(), order.data());
+  auto made = array_in(arena, s, dims.data(), order.data());
   if (!made) return 0;
   const int64_t n = dims[axis], by = ((r.shift % n) + n) % n;
   const int64_t *from = of.strides(w), *to = made->strides.data();
@@ -663,23 +430,11 @@ static int64_t rolled_by(int64_t which, int64_t where) {
   return given(arena, std::move(made));
 }
 
-// No exception passes through a region's code: CPython does what could not be done.
-template <class F>
-static int64_t guarded(int64_t failed, F f) {
-  try {
-    return f();
-  } catch (const std::exception&) {
-    return failed;
-  }
-}
 int64_t run_statement(int64_t which, int64_t, int64_t) {
   return guarded(1, [&] { return store(which); });
 }
 int64_t run_product(int64_t which, int64_t, int64_t) {
   return guarded(1, [&] { return multiply(which); });
-}
-int64_t run_reduction(int64_t which, int64_t, int64_t) {
-  return guarded(1, [&] { return reduce(which); });
 }
 int64_t make_array(int64_t which, int64_t arena, int64_t) {
   return guarded(0, [&] { return computed_array(which, arena); });

@@ -5,8 +5,14 @@
 
 #include "capture/regions/made.h"
 #include "objects/ndarray.h"
+#include "runtime/fp_status.h"
 
 namespace pijit::regions {
+
+constexpr int kMostAxes = region::ArrayLoop::kMostAxes;
+constexpr int kMostOperands = region::ArrayLoop::kMostOperands;
+// What NumPy tells of.
+constexpr unsigned kTold = kFpInvalid | kFpDivide | kFpOverflow;
 
 // What code says of an operand, in words one after the other: where its array begins, the bytes
 // from there, sizes and strides.
@@ -80,22 +86,10 @@ struct Roll {
   int64_t shift = 0;  // code writes it
 };
 
-// What a ufunc gives for all of an array of one axis, by NumPy's own loop.
-struct Reduction {
-  UfuncLoop loop;
-  void* data;
-  Described of;
-  std::array<int64_t, 4> words;
-  bool has_start = false;  // 0: without one, it begins with the first element
-  bool divides = false;    // by the number of elements
-  double result = 0;
-};
-
 // Of type region::CallOut; the first argument is a Statement or Product. Not 0: CPython is to do
 // it, as shapes do not fit, or NumPy has something to tell. Then nothing was stored.
 int64_t run_statement(int64_t statement, int64_t, int64_t);
 int64_t run_product(int64_t product, int64_t, int64_t);
-int64_t run_reduction(int64_t reduction, int64_t, int64_t);
 // A MadeArray of the arena; 0: CPython is to do it.
 int64_t make_array(int64_t statement, int64_t arena, int64_t);
 int64_t make_product(int64_t product, int64_t arena, int64_t);
@@ -103,5 +97,15 @@ int64_t make_gathered(int64_t gather, int64_t arena, int64_t);
 int64_t make_rolled(int64_t roll, int64_t arena, int64_t);
 // No variable holds them and nothing else reads them: others may take their place.
 int64_t let_go_of_arrays(int64_t arena, int64_t, int64_t);
+
+// No exception passes through a region's code: CPython does what could not be done.
+template <class F>
+int64_t guarded(int64_t failed, F f) {
+  try {
+    return f();
+  } catch (const std::exception&) {
+    return failed;
+  }
+}
 
 }  // namespace pijit::regions

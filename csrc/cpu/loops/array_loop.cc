@@ -17,13 +17,18 @@ constexpr int kMostAxes = region::ArrayLoop::kMostAxes;
 class CpuArrayLoop : public region::ArrayLoop {
  public:
   explicit CpuArrayLoop(region::ArrayLoopSpec s)
-      : operands_(s.in.size() + 1), foreign_(s.foreign), data_(s.data) {
-    inner_.form = LoopSpec::kMap;
+      : operands_(s.in.size() + 1),
+        foreign_(s.foreign),
+        data_(s.data),
+        folds_(s.folds),
+        sums_(s.sums) {
+    inner_.form = sums_ ? LoopSpec::kCol : LoopSpec::kMap;
     inner_.body = std::move(s.body);
     inner_.in_types = s.in;
     LoopOutput out;
     out.dt = s.out;
     out.node = s.node;
+    if (sums_) out.combine = Combiner::kSum;
     inner_.out.push_back(out);
     for (DType t : s.in) sizes_.push_back(static_cast<int64_t>(size_of(t)));
     sizes_.push_back(static_cast<int64_t>(size_of(s.out)));
@@ -37,7 +42,8 @@ class CpuArrayLoop : public region::ArrayLoop {
     const int64_t each =
         foreign_ ? kForeignCost : static_cast<int64_t>(inner_.body.size() + operands_);
     const int64_t cost = a.elements() * each;
-    if (cost < LoopKernel::kParallelCost || max_threads() == 1) return walk(loop, a, operands);
+    if (cost < LoopKernel::kParallelCost || max_threads() == 1 || a.strides[0][operands_ - 1] == 0)
+      return walk(loop, a, operands);
     // the outermost axis, or the only one by whole cache lines
     const int64_t block = a.rank == 1 ? 1024 : 1;
     const int64_t n = a.dims[0], blocks = (n + block - 1) / block;
@@ -64,6 +70,7 @@ class CpuArrayLoop : public region::ArrayLoop {
   };
   struct Made {
     std::vector<int64_t> strides;  // of the inner axis, in elements: 0 or 1
+    bool few, by_columns;          // see InnerSpec
     std::shared_ptr<const InnerLoop> loop;
   };
 
@@ -76,7 +83,9 @@ class CpuArrayLoop : public region::ArrayLoop {
     for (int d = 0; d < rank; ++d) {
       if (dims[d] == 1) continue;
       int at = n++;
-      for (; at > 0 && std::abs(out[order[static_cast<size_t>(at - 1)]]) < std::abs(out[d]); --at)
+      for (; !folds_ && at > 0 &&
+             std::abs(out[order[static_cast<size_t>(at - 1)]]) < std::abs(out[d]);
+           --at)
         order[static_cast<size_t>(at)] = order[static_cast<size_t>(at - 1)];
       order[static_cast<size_t>(at)] = d;
     }
@@ -106,20 +115,36 @@ class CpuArrayLoop : public region::ArrayLoop {
     constexpr size_t kMost = 8;
     const auto& inner = a.strides[static_cast<size_t>(a.rank - 1)];
     const auto step = [&](size_t k) -> int64_t { return inner[k] != 0 || k + 1 == operands_; };
+    const bool few = folds_ && a.dims[static_cast<size_t>(a.rank - 1)] < 64 &&
+                     (a.dims[static_cast<size_t>(a.rank - 1)] - 1) % 16 < 8;
+    const bool by_columns = sums_by_columns(a);
     for (const Made& m : made_) {
-      bool fits = true;
+      bool fits = m.few == few && m.by_columns == by_columns;
       for (size_t k = 0; fits && k < operands_; ++k) fits = m.strides[k] == step(k);
       if (fits) return *m.loop;
     }
-    Made made;
+    Made made{{}, few, by_columns, nullptr};
     for (size_t k = 0; k < operands_; ++k) made.strides.push_back(step(k));
     InnerSpec s = inner_;
     s.in_strides.assign(made.strides.begin(), made.strides.end() - 1);
     s.out_strides = {made.strides.back()};
+    s.few = few;
+    s.by_columns = by_columns;
     made.loop = make_inner_loop(s);
     if (made_.size() == kMost) made_.erase(made_.begin());
     made_.push_back(std::move(made));
     return *made_.back().loop;
+  }
+
+  // Sums stay in registers where rows are few or short.
+  bool sums_by_columns(const Axes& a) const {
+    if (!sums_ || a.rank < 2) return false;
+    const auto last = static_cast<size_t>(a.rank - 1);
+    if (a.strides[last - 1][operands_ - 1] != 0 || (a.dims[last - 1] > 16 && a.dims[last] > 32))
+      return false;
+    for (size_t k = 0; k < operands_; ++k)
+      if (is_apart(a, k)) return false;
+    return true;
   }
 
   bool is_apart(const Axes& a, size_t k) const {
@@ -211,6 +236,7 @@ class CpuArrayLoop : public region::ArrayLoop {
   const size_t operands_;
   const ForeignLoop::Function foreign_;
   void* const data_;
+  const bool folds_, sums_;
   std::vector<int64_t> sizes_;  // bytes of an element
   InnerSpec inner_;
   std::vector<Made> made_;

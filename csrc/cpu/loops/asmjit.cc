@@ -180,6 +180,15 @@ void LoopEmitter::start_sums() {
                        ? isa_->accumulator(o.dt, combiner_identity(o.combine, o.dt))
                        : Reg{});
 }
+// As those of rows do, which go on with what is there.
+void LoopEmitter::load_sums(bool tail) {
+  for (size_t k = 0; k < s_.out.size(); ++k) {
+    const auto& o = s_.out[k];
+    if (o.combine == Combiner::kNone) continue;
+    const int at = static_cast<int>(s_.in_types.size() + k);
+    isa_->accumulate(acc_[k], isa_->load(at, o.dt, tail), o.dt, false);
+  }
+}
 template <class F>
 void LoopEmitter::each_vector(x86::Gp n, int halves, F f, bool from_start) {
   x86::Compiler& cc = *isa_->cc_;
@@ -407,6 +416,7 @@ void LoopEmitter::columns(x86::Gp n, x86::Gp passes, x86::Gp steps) {
     asmjit::Label pass = cc.newLabel(), last = cc.newLabel();
     x86::Gp left = cc.newInt64();
     start_sums();
+    load_sums(tail);
     cc.mov(left, passes);
     cc.bind(pass);
     load_scalars();

@@ -71,6 +71,7 @@ class LoopEmitter {
   bool slide(x86::Gp n);
   void load_scalars();
   void start_sums();
+  void load_sums(bool tail);
   // Nodes [begin, end) of a body that runs in stages.
   struct Stage {
     size_t begin = 0, end = 0;
