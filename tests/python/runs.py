@@ -13,10 +13,10 @@ FILES = {
         training_programs""",
     # The interpreter's own structures, instructions and order of events take part.
     "versions": """
-        ages array_loops array_programs array_reductions branches breaks_anywhere bytecode callees calls capture
-        collections container_values effects exceptions generators hostile_containers instances lifetimes loops_left_alone memo
-        number_loops number_loops_functions number_loops_lists python_objects recursion
-        sampling scripts sets threads views""",
+        ages array_loops array_programs array_reductions branches breaks_anywhere bytecode callees calls
+        capture collections container_values effects exceptions generators hostile_containers instances
+        lifetimes loops_left_alone memo number_loops number_loops_functions number_loops_lists python_objects
+        recursion sampling scripts sets threads views""",
     # What is measured or counted (times, threads, signals) needs the machine for itself.
     "serial": "garbage gil given_back hostile_values number_loops_told one_process profile threads",
 }
