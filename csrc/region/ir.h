@@ -100,6 +100,7 @@ struct Function {
   std::vector<Block> blocks;
   std::vector<Exit> exits;
   int depth = -1;  // of a function that calls itself: a word; the next one is the code's own
+  std::vector<std::shared_ptr<void>> kept;  // what its code calls
 
   bool calls_itself() const { return depth >= 0; }
   int add(int block, Instr in) {
@@ -150,6 +151,8 @@ void each_operand(Block& b, G g) {
 void simplify(Function& f, bool bounded = false);
 // Where ranges of integers say that they fit, overflow is not looked for.
 void drop_checks(Function& f);
+// Loops that begin with the same block get one each.
+void separate_loops(Function& f);
 // What does not change in a loop is computed before it, and looked at there where each turn would.
 void hoist(Function& f);
 // Short ways that meet again become selects.
@@ -157,6 +160,8 @@ void select_ways(Function& f);
 // Addresses as the processor adds them up, with what does not change in a loop apart.
 void split_addresses(Function& f);
 void optimize(Function& f);  // all of that
+// Loops over elements begin with vectors, and go on turn by turn where those end. The last pass.
+void raise_loops(Function& f);
 
 // --- execution
 class Code {

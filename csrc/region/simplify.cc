@@ -316,6 +316,8 @@ void simplify(Function& f, bool bounded) {
 
 void optimize(Function& f) {
   simplify(f);
+  separate_loops(f);
+  simplify(f);
   drop_checks(f);
   simplify(f);
   drop_checks(f);  // of what was selected by a test that is known now

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <tuple>
 
 #include "base/error.h"
 #include "cpu/cpu.h"
@@ -152,6 +153,67 @@ TEST(Region, ValuesOnTheStack) {
   EXPECT_EQ(code->bytes() > 0, generates_code());
   EXPECT_EQ(code->run(x.data()), interpreted(f)->run(y.data()));
   EXPECT_EQ(x, y);
+}
+
+// b[i] = a[i + 1] / c[i], and the sum of what is stored: until i is n, or c[i] is 0.
+constexpr const char* kQuotients = R"(b0():
+  %0 = input ptr 0
+  %1 = input ptr 1
+  %2 = input ptr 2
+  %3 = input i64 3
+  %4 = input i64 4
+  %5 = const i64 0
+  %6 = const i64 1
+  %7 = const f64 0
+  jump b1(%5 %7 %7)
+b1(%8: i64, %9: f64, %10: f64):
+  %11 = ilt %8 %3
+  branch %11 b2() b3()
+b2():
+  %12 = iadd %8 %6
+  %13 = ilt %12 %4
+  check %13 else 1
+  %15 = load_f64 %0 %8 times 8 plus 8
+  %16 = load_f64 %2 %8 times 8 plus 0
+  %17 = fdiv %15 %16 else 1
+  store_f64 %1 %8 %17 times 8 plus 0
+  %19 = fadd %9 %17
+  jump b1(%12 %19 %16)
+b3():
+  exit 0
+exit 0: %8 %9 %10
+exit 1: %8 %9 %10
+)";
+
+TEST(Region, VectorsLeaveTheLastTurnsToTheLoop) {
+  const Function plain = Function::parse(kQuotients);
+  Function raised = plain;
+  raise_loops(raised);
+  raised.verify();
+  ASSERT_EQ(raised.kept.size(), 1u);
+  constexpr size_t kMost = 1300;
+  for (const int64_t n : {0, 1, 23, 24, 25, 511, 512, 513, 600, 1200})
+    for (const int64_t zero : {-1, 0, 30, 513, 599})
+      for (const int64_t length : {int64_t{100}, n + 1}) {
+        std::vector<double> a(kMost), c(kMost);
+        for (size_t k = 0; k < kMost; ++k) a[k] = 0.1 * static_cast<double>(k), c[k] = 1.5 + a[k];
+        if (zero >= 0) c[static_cast<size_t>(zero)] = 0;
+        auto run = [&](const Code& code) {
+          std::vector<double> b(kMost, -1);
+          std::vector<int64_t> words(8);
+          words[0] = reinterpret_cast<int64_t>(a.data());
+          words[1] = reinterpret_cast<int64_t>(b.data());
+          words[2] = reinterpret_cast<int64_t>(c.data());
+          words[3] = n;
+          words[4] = length;
+          const int exit = code.run(words.data());
+          words.resize(3);
+          return std::tuple(exit, words, b);
+        };
+        const auto wanted = run(*interpreted(plain));
+        EXPECT_EQ(run(*interpreted(raised)), wanted) << n << " " << zero << " " << length;
+        EXPECT_EQ(run(*compiled(raised)), wanted) << n << " " << zero << " " << length;
+      }
 }
 
 TEST(Region, VerifyFindsWhatIsNotThere) {

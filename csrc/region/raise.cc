@@ -1,0 +1,794 @@
+// Innermost loops over elements, whose turns do not need each other's results, begin with vectors:
+// before the loop, as many turns as possible are computed by a loop over arrays, and what is left,
+// or would leave the region, is the loop's own.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "region/array_loop.h"
+#include "region/loops.h"
+#include "runtime/fp_status.h"
+
+namespace pijit::region {
+
+namespace {
+
+constexpr int64_t kLeastTurns = 24, kBlock = 512;
+constexpr unsigned kTold = kFpInvalid | kFpDivide | kFpOverflow;
+
+// --- as a run has it
+
+struct RaisedLoop {
+  enum Kind : uint8_t { kElements, kNumber, kPlaces, kTurn };
+  struct Input {
+    Kind kind = kElements;
+    DType type = DType::F64;
+    size_t word = 0;    // of kElements: the address of the first, and the step; else the number
+    size_t stores = 0;  // of the same turn before it
+  };
+  struct Result {
+    std::unique_ptr<ArrayLoop> loop;
+    DType type = DType::F64;
+    size_t word = 0;  // of a store: address and step; of a sum or a last value: the number
+  };
+  std::vector<Input> inputs;
+  std::vector<Result> stores, sums, lasts;
+  std::vector<int64_t> words;
+  // Of the loop's poll: the word that has the address, and the bits.
+  size_t poll = 0;
+  uint32_t mask = 0;
+
+  bool is_awaited() const {
+    return mask != 0 && (*reinterpret_cast<const volatile uint32_t*>(words[poll]) & mask) != 0;
+  }
+};
+
+int64_t size(DType t) { return static_cast<int64_t>(size_of(t)); }
+
+struct Reach {
+  int64_t begin, end;
+};
+Reach reach(int64_t at, int64_t step, int64_t turns, int64_t bytes) {
+  const int64_t far = at + step * (turns - 1);
+  return {std::min(at, far), std::max(at, far) + bytes};
+}
+
+// Do turns find in memory what they would if they came one after the other?
+bool is_apart(const RaisedLoop& r, int64_t turns) {
+  const int64_t* w = r.words.data();
+  auto meet = [&](size_t a, DType of_a, size_t b, DType of_b) {
+    const Reach x = reach(w[a], w[a + 1], turns, size(of_a));
+    const Reach y = reach(w[b], w[b + 1], turns, size(of_b));
+    return x.begin < y.end && y.begin < x.end;
+  };
+  for (size_t k = 0; k < r.stores.size(); ++k) {
+    const auto& s = r.stores[k];
+    auto same = [&](size_t word, DType t) {
+      return w[word] == w[s.word] && w[word + 1] == w[s.word + 1] && size(t) == size(s.type);
+    };
+    if (std::abs(w[s.word + 1]) < size(s.type)) return false;
+    for (size_t j = 0; j < k; ++j)
+      if (meet(s.word, s.type, r.stores[j].word, r.stores[j].type) &&
+          !same(r.stores[j].word, r.stores[j].type))
+        return false;
+    for (const auto& in : r.inputs)
+      if (in.kind == RaisedLoop::kElements && meet(s.word, s.type, in.word, in.type) &&
+          (in.stores > k || !same(in.word, in.type)))
+        return false;
+  }
+  return true;
+}
+
+template <class T>
+void spread(const char* from, char* to, int64_t step, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) std::memcpy(to + k * step, from + k * sizeof(T), sizeof(T));
+}
+void commit(const char* from, char* to, int64_t step, int64_t n, int64_t bytes) {
+  if (step == bytes)
+    std::memcpy(to, from, static_cast<size_t>(n * bytes));
+  else if (bytes == 8)
+    spread<int64_t>(from, to, step, n);
+  else if (bytes == 4)
+    spread<int32_t>(from, to, step, n);
+  else if (bytes == 2)
+    spread<int16_t>(from, to, step, n);
+  else
+    spread<char>(from, to, step, n);
+}
+
+// False: a turn would leave.
+template <class T>
+bool add_up(T* sum, const T* x, int64_t n) {
+  T s = *sum;
+  for (int64_t k = 0; k < n; ++k) {
+    if constexpr (std::is_same_v<T, int64_t>) {
+      if (__builtin_add_overflow(s, x[k], &s)) return false;
+    } else {
+      s += x[k];
+    }
+  }
+  *sum = s;
+  return true;
+}
+bool add_up(DType t, int64_t* sum, const char* x, int64_t n) {
+  if (t == DType::I64) return add_up(sum, reinterpret_cast<const int64_t*>(x), n);
+  return add_up(reinterpret_cast<double*>(sum), reinterpret_cast<const double*>(x), n);
+}
+
+const int64_t* places() {
+  static const auto all = [] {
+    std::array<int64_t, kBlock> a{};
+    for (size_t k = 0; k < a.size(); ++k) a[k] = static_cast<int64_t>(k);
+    return a;
+  }();
+  return all.data();
+}
+
+class Runner {
+ public:
+  explicit Runner(RaisedLoop& r) : r_(r) {}
+
+  // How many turns were done.
+  int64_t run(int64_t turns) {
+    if (!is_apart(r_, turns)) return 0;
+    int64_t done = 0;
+    while (turns - done >= kLeastTurns && !r_.is_awaited()) {
+      const int64_t n = std::min(kBlock, turns - done);
+      if (!block(done, n)) break;
+      done += n;
+    }
+    return done;
+  }
+
+ private:
+  bool block(int64_t first, int64_t n) {
+    clear_fp_flags();
+    for (size_t k = 0; k < r_.stores.size(); ++k)
+      compute(*r_.stores[k].loop, first, 0, n, stored_[k].data(), size(r_.stores[k].type));
+    std::array<int64_t, kMost> sums{}, lasts{};
+    for (size_t k = 0; k < r_.sums.size(); ++k) {
+      compute(*r_.sums[k].loop, first, 0, n, added_.data(), 8);
+      sums[k] = r_.words[r_.sums[k].word];
+      if (!add_up(r_.sums[k].type, &sums[k], added_.data(), n)) return false;
+    }
+    for (size_t k = 0; k < r_.lasts.size(); ++k)
+      compute(*r_.lasts[k].loop, first, n - 1, 1, reinterpret_cast<char*>(&lasts[k]), 8);
+    if (fp_flags() & kTold) return false;
+    for (size_t k = 0; k < r_.stores.size(); ++k) {
+      const auto& s = r_.stores[k];
+      const int64_t step = r_.words[s.word + 1];
+      commit(stored_[k].data(), reinterpret_cast<char*>(r_.words[s.word] + first * step), step, n,
+             size(s.type));
+    }
+    for (size_t k = 0; k < r_.sums.size(); ++k) r_.words[r_.sums[k].word] = sums[k];
+    for (size_t k = 0; k < r_.lasts.size(); ++k) r_.words[r_.lasts[k].word] = lasts[k];
+    return true;
+  }
+
+  // n elements from `from` on, of the block that begins with the turn `first`.
+  void compute(ArrayLoop& loop, int64_t first, int64_t from, int64_t n, char* to, int64_t bytes) {
+    std::array<char*, ArrayLoop::kMostOperands> at;
+    std::array<int64_t, ArrayLoop::kMostOperands> steps;
+    size_t k = 0;
+    for (const auto& in : r_.inputs) {
+      const int64_t* word = &r_.words[in.word];
+      steps[k] = 0;
+      switch (in.kind) {
+        case RaisedLoop::kElements:
+          at[k] = reinterpret_cast<char*>(word[0] + (first + from) * word[1]);
+          steps[k] = word[1];
+          break;
+        case RaisedLoop::kNumber:
+          at[k] = const_cast<char*>(reinterpret_cast<const char*>(word));
+          break;
+        case RaisedLoop::kPlaces:
+          at[k] = const_cast<char*>(reinterpret_cast<const char*>(places() + from));
+          steps[k] = sizeof(int64_t);
+          break;
+        case RaisedLoop::kTurn:
+          turn_ = first;
+          at[k] = reinterpret_cast<char*>(&turn_);
+          break;
+      }
+      ++k;
+    }
+    at[k] = to;
+    steps[k] = bytes;
+    loop.run(1, &n, at.data(), steps.data());
+  }
+
+  RaisedLoop& r_;
+  int64_t turn_ = 0;
+
+ public:
+  static constexpr size_t kMost = 6;  // stores, sums or last values
+
+ private:
+  using Memory = std::array<char, 8 * kBlock>;
+  alignas(64) std::array<Memory, kMost> stored_;
+  alignas(64) Memory added_;
+};
+
+int64_t run_raised(int64_t which, int64_t turns, int64_t) {
+  return Runner(*reinterpret_cast<RaisedLoop*>(which)).run(turns);
+}
+
+// --- as code is made
+
+std::optional<DType> element_type(Op op) {
+  switch (op) {
+    case Op::kLoadF64:
+    case Op::kStoreF64: return DType::F64;
+    case Op::kLoadF32:
+    case Op::kStoreF32: return DType::F32;
+    case Op::kLoadI64:
+    case Op::kStoreI64: return DType::I64;
+    case Op::kLoadI32:
+    case Op::kStoreI32: return DType::I32;
+    case Op::kLoadU32: return DType::U32;
+    case Op::kLoadI16:
+    case Op::kStoreI16: return DType::I16;
+    case Op::kLoadU16: return DType::U16;
+    case Op::kLoadI8: return DType::I8;
+    case Op::kLoadU8:
+    case Op::kStoreU8: return DType::U8;
+    default: return std::nullopt;
+  }
+}
+DType vector_type(Type t) {
+  return t == Type::kF64 ? DType::F64 : t == Type::kB1 ? DType::Bool : DType::I64;
+}
+
+struct Refused {};  // the loop stays as it is
+
+// Of one loop.
+class Raising {
+ public:
+  Raising(Function& f, const Loop& l, const std::vector<int>& home)
+      : f_(f), l_(l), home_(home), made_(std::make_shared<RaisedLoop>()) {}
+
+  void run() {
+    find_chain();
+    find_params();
+    for (int v : chain_) look(v);
+    find_lasts();
+    need(!made_->stores.empty() || !made_->sums.empty());
+    place_code();
+  }
+
+ private:
+  Instr& at(int v) { return f_.instrs[static_cast<size_t>(v)]; }
+  bool is_inside(int v) const {
+    return l_.body[static_cast<size_t>(home_[static_cast<size_t>(v)])];
+  }
+  bool is_const(int v) { return at(v).op == Op::kConst; }
+  static void need(bool so) {
+    if (!so) throw Refused();
+  }
+
+  // The instructions of a turn, one after the other: only the head's test and exits lead out.
+  void find_chain() {
+    need(l_.before >= 0 && l_.ends.size() == 1);
+    size_t blocks = 0;
+    int b = l_.head;
+    do {
+      const Block& block = f_.blocks[static_cast<size_t>(b)];
+      need(block.exit == kNoExit && (b == l_.head) == (block.condition != kNoValue));
+      need(b == l_.head || block.params.empty());
+      chain_.insert(chain_.end(), block.instrs.begin(), block.instrs.end());
+      b = block.next.block;
+      need(b >= 0 && l_.body[static_cast<size_t>(b)] && ++blocks <= l_.size);
+    } while (b != l_.head);
+    need(blocks == l_.size);
+    const Block& head = f_.blocks[static_cast<size_t>(l_.head)];
+    need(!l_.body[static_cast<size_t>(head.otherwise.block)]);
+    constexpr size_t kMostInstrs = 200;
+    need(chain_.size() <= kMostInstrs);
+  }
+
+  const Edge& into() { return f_.blocks[static_cast<size_t>(l_.before)].next; }
+  const Edge& back() { return f_.blocks[static_cast<size_t>(l_.ends[0])].next; }
+
+  // The turn's number: what counts up by one.
+  void find_params() {
+    const Block& head = f_.blocks[static_cast<size_t>(l_.head)];
+    for (size_t k = 0; k < head.params.size(); ++k) {
+      const Instr next = at(back().args[k]);
+      if (next.op == Op::kIAdd && next.exit == kNoExit && is_const(next.args[1]) &&
+          at(next.args[1]).imm == 1 && next.args[0] == head.params[k])
+        counters_.push_back(head.params[k]);
+    }
+    need(!counters_.empty());
+    limit(head.condition);
+    need(limits_[0].op == Op::kILt || limits_[0].op == Op::kILe);
+  }
+
+  // --- integers that grow by the same number in each turn
+
+  // How often a counter is in it, where that is known: 0 of what does not change. Nothing: it is
+  // other, or grows by what only a run knows.
+  std::optional<int64_t> growth(int v) {
+    if (!is_inside(v)) return 0;
+    if (std::find(counters_.begin(), counters_.end(), v) != counters_.end()) return 1;
+    const Instr in = at(v);
+    if (in.exit != kNoExit) return std::nullopt;
+    auto of = [&](int k) { return growth(in.args[k]); };
+    switch (in.op) {
+      case Op::kIBelow: return of(0);
+      case Op::kIAdd:
+      case Op::kISub: {
+        const auto a = of(0), b = of(1);
+        if (!a || !b) return std::nullopt;
+        return in.op == Op::kIAdd ? *a + *b : *a - *b;
+      }
+      case Op::kIMul: {
+        const auto a = of(0), b = of(1);
+        if (a == 0 && b == 0) return 0;
+        if (a && b == 0 && is_const(in.args[1])) return *a * at(in.args[1]).imm;
+        if (b && a == 0 && is_const(in.args[0])) return *b * at(in.args[0]).imm;
+        return std::nullopt;
+      }
+      default: return std::nullopt;
+    }
+  }
+  // Does it grow evenly, by whatever number?
+  bool is_even(int v) {
+    if (growth(v)) return true;
+    const Instr in = at(v);
+    if (in.exit != kNoExit) return false;
+    if (in.op == Op::kIAdd || in.op == Op::kISub) return is_even(in.args[0]) && is_even(in.args[1]);
+    if (in.op != Op::kIMul) return false;
+    return (growth(in.args[0]) == 0 && is_even(in.args[1])) ||
+           (growth(in.args[1]) == 0 && is_even(in.args[0]));
+  }
+
+  int emit(Op op, int a, int b = kNoValue, int c = kNoValue, Type t = Type::kI64, int64_t imm = 0) {
+    Instr in{op, t};
+    in.args[0] = a;
+    in.args[1] = b;
+    in.args[2] = c;
+    in.imm = imm;
+    f_.instrs.push_back(in);
+    code_->push_back(static_cast<int>(f_.instrs.size()) - 1);
+    return code_->back();
+  }
+  int number(int64_t n, Type t = Type::kI64) {
+    Instr in{Op::kConst, t};
+    in.imm = n;
+    f_.instrs.push_back(in);
+    first_.push_back(static_cast<int>(f_.instrs.size()) - 1);
+    return first_.back();
+  }
+  // Its value in a turn: the first one, or `turns` after it.
+  int value(int v, int turns = kNoValue) {
+    if (!is_inside(v)) return v;
+    auto& known = values_[{turns, v}];
+    if (known) return *known;
+    const Block& head = f_.blocks[static_cast<size_t>(l_.head)];
+    const auto p = std::find(head.params.begin(), head.params.end(), v);
+    int r;
+    if (p != head.params.end()) {
+      r = into().args[static_cast<size_t>(p - head.params.begin())];
+      if (turns != kNoValue) r = emit(Op::kIAdd, r, turns);
+    } else {
+      const Instr in = at(v);
+      std::array<int, 3> args{kNoValue, kNoValue, kNoValue};
+      for (size_t k = 0; k < 3; ++k)
+        if (in.args[k] != kNoValue) args[k] = value(in.args[k], turns);
+      r = in.op == Op::kIBelow ? args[0] : emit(in.op, args[0], args[1], args[2], in.type, in.imm);
+    }
+    values_[{turns, v}] = r;
+    return r;
+  }
+
+  // --- how many turns pass all tests
+
+  struct Limit {
+    Op op;
+    int grows, bound;
+  };
+  static Op turned(Op op) {
+    return op == Op::kILt   ? Op::kIGt
+           : op == Op::kILe ? Op::kIGe
+           : op == Op::kIGt ? Op::kILt
+                            : Op::kILe;
+  }
+  void limit(int condition) {
+    need(is_inside(condition));
+    const Instr in = at(condition);
+    need(in.op == Op::kILt || in.op == Op::kILe || in.op == Op::kIGt || in.op == Op::kIGe);
+    const auto a = growth(in.args[0]), b = growth(in.args[1]);
+    if (a == 1 && b == 0)
+      limits_.push_back({in.op, in.args[0], in.args[1]});
+    else if (a == 0 && b == 1)
+      limits_.push_back({turned(in.op), in.args[1], in.args[0]});
+    else
+      throw Refused();
+  }
+  int turns() {
+    int least = kNoValue;
+    for (const Limit& l : limits_) {
+      const int x = value(l.grows), bound = value(l.bound);
+      int n;
+      if (l.op == Op::kILt || l.op == Op::kILe) {
+        n = emit(Op::kISub, bound, x);
+        if (l.op == Op::kILe) n = emit(Op::kIAdd, n, number(1));
+      } else {  // all turns, if the first one
+        n = emit(Op::kSelect, emit(l.op, x, bound, kNoValue, Type::kB1), number(INT32_MAX),
+                 number(0));
+      }
+      if (least == kNoValue)
+        least = n;
+      else
+        least = emit(Op::kSelect, emit(Op::kILt, n, least, kNoValue, Type::kB1), n, least);
+    }
+    return least;
+  }
+
+  // --- what is computed
+
+  void look(int v) {
+    const Instr in = at(v);
+    switch (facts(in.op).effect) {
+      case Effect::kReads: order_.emplace(v, made_->stores.size()); return;
+      case Effect::kPure: return;
+      case Effect::kWrites:
+        if (in.op == Op::kPoll) {
+          if (made_->mask == 0 && !is_inside(in.args[0])) {
+            made_->mask = static_cast<uint32_t>(in.imm);
+            made_->poll = words(1);
+            numbers_.emplace_back(in.args[0], made_->poll);
+          }
+          return;
+        }
+        need(is_access(in.op));
+        store(in);
+        return;
+      case Effect::kCheck: break;
+    }
+    if (in.op == Op::kQuiet) {  // as the processor tells
+      needed_.push_back(in.args[0]);
+      return;
+    }
+    if (in.op == Op::kCheck) {
+      // a test that nothing else than turns decide
+      if (is_inside(in.args[0])) limit(in.args[0]);
+      return;
+    }
+    if (in.exit == kNoExit) return;
+    if (in.op == Op::kFDiv || in.op == Op::kFSqrt) {
+      needed_.push_back(v);
+      return;
+    }
+    need(is_sum(v));
+  }
+
+  // A parameter that takes one number more in each turn.
+  bool is_sum(int v) {
+    const Block& head = f_.blocks[static_cast<size_t>(l_.head)];
+    for (size_t k = 0; k < head.params.size(); ++k)
+      if (back().args[k] == v && sum_of(k)) return true;
+    return false;
+  }
+  // What is added to it; nothing: it is no sum.
+  struct Added {
+    int what;
+    bool less;
+  };
+  std::optional<Added> sum_of(size_t k) {
+    const Block& head = f_.blocks[static_cast<size_t>(l_.head)];
+    const int p = head.params[k];
+    const Instr next = at(back().args[k]);
+    const bool adds = next.op == Op::kFAdd || next.op == Op::kIAdd, less = next.op == Op::kFSub;
+    if (!adds && !less) return std::nullopt;
+    const int other = next.args[0] == p           ? next.args[1]
+                      : adds && next.args[1] == p ? next.args[0]
+                                                  : p;
+    if (other == p) return std::nullopt;
+    for (int v : chain_) {  // nothing else asks for it
+      const Instr in = at(v);
+      if (v == back().args[k] || in.op == Op::kQuiet) continue;
+      for (int a : in.args)
+        if (a == p || a == back().args[k]) return std::nullopt;
+    }
+    return Added{other, less};
+  }
+
+  size_t words(size_t n) {
+    const size_t first = made_->words.size();
+    made_->words.resize(first + n);
+    return first;
+  }
+  int elements(const Instr& access, DType t, size_t stores) {
+    need(!is_inside(access.args[0]) && is_even(access.args[1]));
+    RaisedLoop::Input in{RaisedLoop::kElements, t, words(2), stores};
+    accesses_.push_back({access, in.word});
+    made_->inputs.push_back(in);
+    return static_cast<int>(made_->inputs.size()) - 1;
+  }
+  SVal input(SBuilder& b, RaisedLoop::Kind kind, DType t, int v) {
+    RaisedLoop::Input in{kind, t, 0, 0};
+    if (kind == RaisedLoop::kNumber) {
+      in.word = words(1);
+      numbers_.emplace_back(v, in.word);
+    }
+    made_->inputs.push_back(in);
+    return b.input(static_cast<int>(made_->inputs.size()) - 1, t);
+  }
+
+  // As a vector.
+  SVal vector(int v) {
+    if (const auto it = vectors_.find(v); it != vectors_.end()) return it->second;
+    const SVal r = made(v);
+    vectors_.emplace(v, r);
+    return r;
+  }
+  SVal made(int v) {
+    SBuilder& b = body_;
+    const Instr in = at(v);
+    const DType t = vector_type(in.type);
+    if (in.op == Op::kConst) {
+      need(in.type != Type::kB1);
+      return b.bits(t, static_cast<uint64_t>(in.imm));
+    }
+    if (!is_inside(v)) {
+      need(in.type == Type::kF64 || in.type == Type::kI64);
+      return input(b, RaisedLoop::kNumber, t, v);
+    }
+    if (in.type == Type::kI64 && growth(v) == 1) {
+      if (!turn_.sb)
+        turn_ = b.op(SOp::kAdd, DType::I64, input(b, RaisedLoop::kPlaces, DType::I64, v),
+                     input(b, RaisedLoop::kTurn, DType::I64, v));
+      return b.op(SOp::kAdd, DType::I64, turn_, input(b, RaisedLoop::kNumber, DType::I64, v));
+    }
+    if (const auto e = element_type(in.op); e && facts(in.op).effect == Effect::kReads) {
+      const auto place = order_.find(v);
+      need(place != order_.end());
+      return s_cast(b.input(elements(in, *e, place->second), *e), t);
+    }
+    need(in.exit == kNoExit || in.op == Op::kFDiv || in.op == Op::kFSqrt);
+    return computed(in, t);
+  }
+  SVal computed(const Instr& in, DType t) {
+    auto arg = [&](int k) { return vector(in.args[k]); };
+    auto op = [&](SOp o) {
+      const int n = facts(in.op).operands;
+      const SVal x = arg(0);
+      return body_.op(o, t, x, n > 1 ? arg(1) : SVal{}, n > 2 ? arg(2) : SVal{});
+    };
+    switch (in.op) {
+      case Op::kIBelow: return arg(0);
+      case Op::kIAdd:
+      case Op::kFAdd: return op(SOp::kAdd);
+      case Op::kISub:
+      case Op::kFSub: return op(SOp::kSub);
+      case Op::kIMul:
+      case Op::kFMul: return op(SOp::kMul);
+      case Op::kFDiv: return op(SOp::kDiv);
+      case Op::kINeg:
+      case Op::kFNeg: return op(SOp::kNeg);
+      case Op::kIAbs:
+      case Op::kFAbs: return op(SOp::kAbs);
+      case Op::kFSqrt: return op(SOp::kSqrt);
+      case Op::kIAnd: return op(SOp::kAnd);
+      case Op::kIOr: return op(SOp::kOr);
+      case Op::kIXor: return op(SOp::kXor);
+      case Op::kIEq:
+      case Op::kFEq: return op(SOp::kEq);
+      case Op::kINe:
+      case Op::kFNe: return op(SOp::kNe);
+      case Op::kILt:
+      case Op::kFLt: return op(SOp::kLt);
+      case Op::kILe:
+      case Op::kFLe: return op(SOp::kLe);
+      case Op::kIGt:
+      case Op::kFGt: return op(SOp::kGt);
+      case Op::kIGe:
+      case Op::kFGe: return op(SOp::kGe);
+      case Op::kBNot: return op(SOp::kNot);
+      case Op::kSelect: return op(SOp::kSelect);
+      case Op::kBToI:
+      case Op::kIToF: return s_cast(arg(0), t);
+      case Op::kFRound32: return s_cast(s_cast(arg(0), DType::F32), DType::F64);
+      default: throw Refused();
+    }
+  }
+
+  void store(const Instr& in) {
+    const DType t = *element_type(in.op);
+    need(!is_inside(in.args[0]) && is_even(in.args[1]));
+    SVal x = vector(in.args[2]);
+    if (t == DType::U8 && x.dtype() == DType::Bool) throw Refused();
+    if (t != x.dtype()) x = s_cast(x, t);
+    RaisedLoop::Result s{nullptr, t, words(2)};
+    accesses_.push_back({in, s.word});
+    made_->stores.push_back(std::move(s));
+    results_.push_back({&made_->stores, made_->stores.size() - 1, x.id});
+  }
+
+  // What parameters are after some turns.
+  void find_lasts() {
+    const Block& head = f_.blocks[static_cast<size_t>(l_.head)];
+    for (size_t k = 0; k < head.params.size(); ++k) {
+      const int p = head.params[k], next = back().args[k];
+      Param r;
+      if (std::find(counters_.begin(), counters_.end(), p) != counters_.end()) {
+        r.kind = Param::kCounter;
+      } else if (next == p || !is_inside(next)) {
+        r.kind = Param::kStays;
+        need(next != p);
+      } else if (const auto added = sum_of(k)) {
+        r.kind = Param::kNumber;
+        SVal x = vector(added->what);
+        if (added->less) x = body_.op(SOp::kNeg, x.dtype(), x);
+        r.word = result(&made_->sums, x);
+        starts_.emplace_back(p, r.word);
+      } else if (at(next).type == Type::kI64 && growth(next) == 1) {
+        r.kind = Param::kGrows;
+      } else {
+        r.kind = Param::kNumber;
+        need(at(next).type != Type::kB1);
+        r.word = result(&made_->lasts, vector(next));
+      }
+      params_.push_back(r);
+    }
+    // what may leave is computed for all turns
+    std::vector<bool> reached(body_.nodes.size());
+    for (const Body& r : results_)
+      if (r.list != &made_->lasts) reached[static_cast<size_t>(r.node)] = true;
+    for (size_t k = body_.nodes.size(); k-- > 0;)
+      for (int a : {body_.nodes[k].a, body_.nodes[k].b, body_.nodes[k].c})
+        if (reached[k] && a >= 0) reached[static_cast<size_t>(a)] = true;
+    for (int v : needed_) {
+      if (is_sum(v)) continue;
+      const auto it = vectors_.find(v);
+      need(!is_inside(v) || (it != vectors_.end() && reached[static_cast<size_t>(it->second.id)]));
+    }
+    for (const auto& list : {&made_->stores, &made_->sums, &made_->lasts})
+      need(list->size() <= Runner::kMost);
+    need(made_->inputs.size() < static_cast<size_t>(ArrayLoop::kMostOperands));
+    // what a turn is given of the one before it
+    for (size_t k = 0; k < head.params.size(); ++k)
+      if (params_[k].kind != Param::kCounter) need(vectors_.find(head.params[k]) == vectors_.end());
+  }
+  size_t result(std::vector<RaisedLoop::Result>* list, const SVal& x) {
+    RaisedLoop::Result r{nullptr, x.dtype(), words(1)};
+    const size_t word = r.word;
+    list->push_back(std::move(r));
+    results_.push_back({list, list->size() - 1, x.id});
+    return word;
+  }
+
+  // --- code before the loop
+
+  void place_code() {
+    for (const Body& r : results_) {
+      ArrayLoopSpec spec;
+      spec.body = body_.nodes;
+      for (const auto& in : made_->inputs) spec.in.push_back(in.type);
+      spec.out = (*r.list)[r.at].type;
+      spec.node = r.node;
+      (*r.list)[r.at].loop = make_array_loop(std::move(spec));
+    }
+    const int front = l_.before, prepares = f_.add_block();
+    std::vector<int> tests, code;
+    code_ = &tests;
+    const int n = turns();
+    const int enough = emit(Op::kIGe, n, number(kLeastTurns), kNoValue, Type::kB1);
+    code_ = &code;
+    values_.clear();
+    const int memory = number(reinterpret_cast<int64_t>(made_->words.data()), Type::kPtr);
+    auto put = [&](size_t word, int v, Op op) {
+      emit(op, memory, number(static_cast<int64_t>(word * sizeof(int64_t))), v, Type::kNone);
+    };
+    const int one = number(1);
+    for (const auto& [access, word] : accesses_) {
+      const int first = address(access, kNoValue);
+      put(word, first, Op::kStoreI64);
+      put(word + 1, emit(Op::kISub, address(access, one), first), Op::kStoreI64);
+    }
+    for (const auto& [v, word] : numbers_)
+      put(word, value(v), at(v).type == Type::kF64 ? Op::kStoreF64 : Op::kStoreI64);
+    for (const auto& [p, word] : starts_) {
+      const Block& head = f_.blocks[static_cast<size_t>(l_.head)];
+      const auto k = std::find(head.params.begin(), head.params.end(), p) - head.params.begin();
+      put(word, into().args[static_cast<size_t>(k)],
+          at(p).type == Type::kF64 ? Op::kStoreF64 : Op::kStoreI64);
+    }
+    const int done = emit(Op::kCallOut, number(reinterpret_cast<int64_t>(made_.get())), n,
+                          number(0), Type::kI64, reinterpret_cast<int64_t>(&run_raised));
+    Edge after{l_.head, {}};
+    const int none = emit(Op::kIEq, done, number(0), kNoValue, Type::kB1);
+    const int last = emit(Op::kISub, done, one);
+    const Edge before = into();
+    for (size_t k = 0; k < params_.size(); ++k) {
+      const Param& p = params_[k];
+      const int start = before.args[k], next = back().args[k];
+      auto some = [&](int x) { return emit(Op::kSelect, none, start, x, at(start).type); };
+      switch (p.kind) {
+        case Param::kCounter: after.args.push_back(emit(Op::kIAdd, start, done)); break;
+        case Param::kStays: after.args.push_back(some(next)); break;
+        case Param::kGrows: after.args.push_back(some(value(next, last))); break;
+        case Param::kNumber: {
+          const bool real = at(start).type == Type::kF64;
+          const int x = emit(real ? Op::kLoadF64 : Op::kLoadI64, memory,
+                             number(static_cast<int64_t>(p.word * sizeof(int64_t))), kNoValue,
+                             at(start).type);
+          after.args.push_back(some(x));
+          break;
+        }
+      }
+    }
+    Block& b = f_.blocks[static_cast<size_t>(front)];
+    auto append = [](std::vector<int>* to, const std::vector<int>& more) {
+      to->insert(to->end(), more.begin(), more.end());
+    };
+    append(&b.instrs, first_);
+    append(&b.instrs, tests);
+    b.condition = enough;
+    b.otherwise = before;
+    b.next = {prepares, {}};
+    Block& own = f_.blocks[static_cast<size_t>(prepares)];
+    own.instrs = code;
+    own.next = std::move(after);
+    f_.kept.push_back(made_);
+  }
+  int address(const Instr& access, int turns) {
+    int index = value(access.args[1], turns);
+    if (log_scale_of(access.imm) > 0)
+      index = emit(Op::kIMul, index, number(int64_t{1} << log_scale_of(access.imm)));
+    const int sum = emit(Op::kIAdd, access.args[0], index);
+    return offset_of(access.imm) == 0 ? sum : emit(Op::kIAdd, sum, number(offset_of(access.imm)));
+  }
+
+  struct Body {
+    std::vector<RaisedLoop::Result>* list;
+    size_t at;
+    int node;
+  };
+  struct Param {
+    enum Kind : uint8_t { kCounter, kStays, kGrows, kNumber } kind = kStays;
+    size_t word = 0;
+  };
+  Function& f_;
+  const Loop& l_;
+  const std::vector<int>& home_;
+  const std::shared_ptr<RaisedLoop> made_;
+  std::vector<int> chain_, counters_, needed_;
+  std::vector<Limit> limits_;
+  std::map<int, size_t> order_;  // of what is read: the stores before it
+  SBuilder body_;
+  SVal turn_;
+  std::map<int, SVal> vectors_;
+  std::vector<Body> results_;
+  std::vector<std::pair<Instr, size_t>> accesses_;
+  std::vector<std::pair<int, size_t>> numbers_, starts_;
+  std::vector<Param> params_;
+  std::vector<int>* code_ = nullptr;
+  std::vector<int> first_;
+  std::map<std::pair<int, int>, std::optional<int>> values_;
+};
+
+}  // namespace
+
+void raise_loops(Function& f) {
+  if (f.calls_itself()) return;
+  const Flow flow(f);
+  std::vector<int> home = flow.homes(f);
+  for (const Loop& l : flow.loops()) {
+    const bool inner = std::none_of(flow.loops().begin(), flow.loops().end(), [&](const Loop& o) {
+      return o.head != l.head && l.body[static_cast<size_t>(o.head)];
+    });
+    if (!inner) continue;
+    try {
+      Raising(f, l, home).run();
+    } catch (const Refused&) {
+    }
+    home.resize(f.instrs.size(), l.before);
+  }
+}
+
+}  // namespace pijit::region
