@@ -16,7 +16,7 @@ namespace pijit::region {
 
 namespace {
 
-constexpr int64_t kLeastTurns = 24, kBlock = 512;
+constexpr int64_t kBlock = 512;
 constexpr unsigned kTold = kFpInvalid | kFpDivide | kFpOverflow;
 
 // --- as a run has it
@@ -37,10 +37,18 @@ struct RaisedLoop {
   std::vector<Input> inputs;
   std::vector<Result> stores, sums, lasts;
   std::vector<int64_t> words;
+  // Calls in a row that found turns to need each other's results; later ones do not look.
+  int refused = 0;
   // Of the loop's poll: the word that has the address, and the bits.
   size_t poll = 0;
   uint32_t mask = 0;
 
+  // Fewer turns take less time one by one. Sums wait for each other in any case.
+  int64_t least() const {
+    constexpr int64_t kFirst = 48, kEach = 16, kOfSums = 4;
+    const auto results = static_cast<int64_t>(stores.size() + sums.size() + lasts.size());
+    return (kFirst + kEach * results) * (stores.empty() ? kOfSums : 1);
+  }
   bool is_awaited() const {
     return mask != 0 && (*reinterpret_cast<const volatile uint32_t*>(words[poll]) & mask) != 0;
   }
@@ -133,9 +141,15 @@ class Runner {
 
   // How many turns were done.
   int64_t run(int64_t turns) {
-    if (!is_apart(r_, turns)) return 0;
+    constexpr int kMostRefused = 8, kAgain = 64;
+    if (r_.refused >= kMostRefused && ++r_.refused % kAgain != 0) return 0;
+    if (!is_apart(r_, turns)) {
+      ++r_.refused;
+      return 0;
+    }
+    r_.refused = 0;
     int64_t done = 0;
-    while (turns - done >= kLeastTurns && !r_.is_awaited()) {
+    while (turns - done >= r_.least() && !r_.is_awaited()) {
       const int64_t n = std::min(kBlock, turns - done);
       if (!block(done, n)) break;
       done += n;
@@ -247,19 +261,33 @@ struct Refused {};  // the loop stays as it is
 // Of one loop.
 class Raising {
  public:
-  Raising(Function& f, const Loop& l, const std::vector<int>& home)
-      : f_(f), l_(l), home_(home), made_(std::make_shared<RaisedLoop>()) {}
+  Raising(Function& f, const Flow& flow, const Loop& l, std::vector<int> home)
+      : f_(f), flow_(flow), l_(l), home_(std::move(home)), made_(std::make_shared<RaisedLoop>()) {}
 
   void run() {
     find_chain();
     find_params();
+    if (carry()) return;
     for (int v : chain_) look(v);
     find_lasts();
-    need(!made_->stores.empty() || !made_->sums.empty());
+    // sums of what is there are as fast one by one
+    constexpr auto kWorth = 4;
+    need(!made_->stores.empty() ||
+         (!made_->sums.empty() &&
+          std::count_if(body_.nodes.begin(), body_.nodes.end(), [](const SNode& n) {
+            return n.op != SOp::kInput && n.op != SOp::kConst && n.op != SOp::kCast;
+          }) >= kWorth));
     place_code();
   }
 
  private:
+  struct Mask {
+    int condition;
+    bool holds;
+  };
+  struct Choice {
+    int condition, yes, no;
+  };
   Instr& at(int v) { return f_.instrs[static_cast<size_t>(v)]; }
   bool is_inside(int v) const {
     return l_.body[static_cast<size_t>(home_[static_cast<size_t>(v)])];
@@ -269,24 +297,48 @@ class Raising {
     if (!so) throw Refused();
   }
 
-  // The instructions of a turn, one after the other: only the head's test and exits lead out.
+  // The instructions of a turn, one after the other: only the head's test and exits lead out. Ways
+  // that meet again are both taken.
   void find_chain() {
     need(l_.before >= 0 && l_.ends.size() == 1);
     size_t blocks = 0;
     int b = l_.head;
     do {
       const Block& block = f_.blocks[static_cast<size_t>(b)];
-      need(block.exit == kNoExit && (b == l_.head) == (block.condition != kNoValue));
-      need(b == l_.head || block.params.empty());
+      need(block.exit == kNoExit && (block.params.empty() || b == l_.head || b == meets_));
       chain_.insert(chain_.end(), block.instrs.begin(), block.instrs.end());
-      b = block.next.block;
-      need(b >= 0 && l_.body[static_cast<size_t>(b)] && ++blocks <= l_.size);
+      ++blocks;
+      if (b != l_.head && block.condition != kNoValue)
+        b = both_ways(block, &blocks);
+      else
+        b = block.next.block;
+      need(b >= 0 && l_.body[static_cast<size_t>(b)] && blocks <= l_.size);
     } while (b != l_.head);
     need(blocks == l_.size);
     const Block& head = f_.blocks[static_cast<size_t>(l_.head)];
-    need(!l_.body[static_cast<size_t>(head.otherwise.block)]);
+    need(head.condition != kNoValue && !l_.body[static_cast<size_t>(head.otherwise.block)]);
     constexpr size_t kMostInstrs = 200;
     need(chain_.size() <= kMostInstrs);
+  }
+  int both_ways(const Block& block, size_t* blocks) {
+    std::array<const Edge*, 2> ends{&block.next, &block.otherwise};
+    for (size_t k = 0; k < 2; ++k) {
+      const Block& way = f_.blocks[static_cast<size_t>(ends[k]->block)];
+      if (flow_.into(ends[k]->block).size() != 1) continue;
+      need(way.params.empty() && way.condition == kNoValue && way.exit == kNoExit);
+      for (int v : way.instrs) {
+        masks_[v] = {block.condition, k == 0};
+        chain_.push_back(v);
+      }
+      ends[k] = &way.next;
+      ++*blocks;
+    }
+    need(ends[0]->block == ends[1]->block && ends[0]->block != l_.head);
+    meets_ = ends[0]->block;
+    const auto& params = f_.blocks[static_cast<size_t>(meets_)].params;
+    for (size_t k = 0; k < params.size(); ++k)
+      choices_[params[k]] = {block.condition, ends[0]->args[k], ends[1]->args[k]};
+    return meets_;
   }
 
   const Edge& into() { return f_.blocks[static_cast<size_t>(l_.before)].next; }
@@ -428,6 +480,77 @@ class Raising {
     return least;
   }
 
+  // --- elements that the turn before has stored
+
+  // One that is read is a parameter then: memory would give it some cycles later, and each turn
+  // waits for the one before. The first turn's is read before the loop, if it comes so far.
+  bool carry() {
+    const auto last = std::find_if(chain_.begin(), chain_.end(), [&](int v) {
+      return facts(at(v).op).effect == Effect::kWrites && at(v).op != Op::kPoll;
+    });
+    if (last == chain_.end() || masks_.count(*last)) return false;
+    const Op stores = at(*last).op, value = at(at(*last).args[2]).op;
+    const bool rounded =
+        stores == Op::kStoreF32 && (value == Op::kFRound32 || value == Op::kLoadF32);
+    if (stores != Op::kStoreF64 && stores != Op::kStoreI64 && !rounded) return false;
+    if (std::any_of(last + 1, chain_.end(), [&](int v) {
+          return facts(at(v).op).effect == Effect::kWrites && at(v).op != Op::kPoll;
+        }))
+      return false;
+    const Instr store = at(*last);
+    const auto grows = growth(store.args[1]);
+    if (!grows || *grows == 0 || is_inside(store.args[0])) return false;
+    const int64_t step = *grows * (int64_t{1} << log_scale_of(store.imm));
+    const Op loads = rounded                     ? Op::kLoadF32
+                     : store.op == Op::kStoreF64 ? Op::kLoadF64
+                                                 : Op::kLoadI64;
+    const auto load = std::find_if(chain_.begin(), last, [&](int v) {
+      const Instr& in = at(v);
+      return in.op == loads && in.args[0] == store.args[0] && in.args[1] == store.args[1] &&
+             log_scale_of(in.imm) == log_scale_of(store.imm) &&
+             offset_of(in.imm) == offset_of(store.imm) - step;
+    });
+    if (load == last) return false;
+    for (auto v = chain_.begin(); v != load; ++v)
+      if (at(*v).op == Op::kCheck && is_inside(at(*v).args[0])) limit(at(*v).args[0]);
+    place_carried(*load, store.args[2]);
+    return true;
+  }
+  void place_carried(int load, int stored) {
+    const Instr read = at(load);
+    const int prepares = f_.add_block();
+    std::vector<int> tests, code;
+    code_ = &tests;
+    const int some = emit(Op::kIGe, turns(), number(1), kNoValue, Type::kB1);
+    const int none = number(0, read.type);
+    code_ = &code;
+    values_.clear();
+    const int first = emit(read.op, address(read, kNoValue), number(0), kNoValue, read.type);
+    Block& front = f_.blocks[static_cast<size_t>(l_.before)];
+    front.instrs.insert(front.instrs.end(), first_.begin(), first_.end());
+    front.instrs.insert(front.instrs.end(), tests.begin(), tests.end());
+    Edge with = front.next, without = front.next;
+    with.args.push_back(first);
+    without.args.push_back(none);
+    front.condition = some;
+    front.next = {prepares, {}};
+    front.otherwise = std::move(without);
+    Block& own = f_.blocks[static_cast<size_t>(prepares)];
+    own.instrs = code;
+    own.next = std::move(with);
+    const int carried = f_.add_param(l_.head, read.type);
+    Block& end = f_.blocks[static_cast<size_t>(l_.ends[0])];
+    (end.next.block == l_.head ? end.next : end.otherwise).args.push_back(stored);
+    auto replace = [&](int& v) { v = v == load ? carried : v; };
+    for (size_t b = 0; b < f_.blocks.size(); ++b) {
+      std::erase(f_.blocks[b].instrs, load);
+      each_operand(f_.blocks[b], replace);
+    }
+    for (Instr& in : f_.instrs) each_operand(in, replace);
+    for (Exit& e : f_.exits)
+      for (int& v : e.values) replace(v);
+  }
+
   // --- what is computed
 
   void look(int v) {
@@ -445,7 +568,7 @@ class Raising {
           return;
         }
         need(is_access(in.op));
-        store(in);
+        store(v);
         return;
       case Effect::kCheck: break;
     }
@@ -466,35 +589,56 @@ class Raising {
     need(is_sum(v));
   }
 
-  // A parameter that takes one number more in each turn.
+  // Is it what a parameter gets with one number more?
   bool is_sum(int v) {
     const Block& head = f_.blocks[static_cast<size_t>(l_.head)];
     for (size_t k = 0; k < head.params.size(); ++k)
-      if (back().args[k] == v && sum_of(k)) return true;
+      if (const auto added = sum_of(k); added && added->by == v) return true;
     return false;
   }
-  // What is added to it; nothing: it is no sum.
+  // What is added to it, perhaps in some turns alone; nothing: it is no sum.
   struct Added {
-    int what;
+    int by, what;
     bool less;
+    std::optional<Mask> where;
   };
   std::optional<Added> sum_of(size_t k) {
     const Block& head = f_.blocks[static_cast<size_t>(l_.head)];
-    const int p = head.params[k];
-    const Instr next = at(back().args[k]);
-    const bool adds = next.op == Op::kFAdd || next.op == Op::kIAdd, less = next.op == Op::kFSub;
-    if (!adds && !less) return std::nullopt;
-    const int other = next.args[0] == p           ? next.args[1]
-                      : adds && next.args[1] == p ? next.args[0]
-                                                  : p;
-    if (other == p) return std::nullopt;
+    const int p = head.params[k], last = back().args[k];
+    Added r{last, kNoValue, false, std::nullopt};
+    if (const auto c = choices_.find(last); c != choices_.end()) {
+      const Choice& choice = c->second;
+      if ((choice.yes == p) == (choice.no == p)) return std::nullopt;
+      r.where = Mask{choice.condition, choice.no == p};
+      r.by = choice.no == p ? choice.yes : choice.no;
+    }
+    const Instr next = at(r.by);
+    const bool adds = next.op == Op::kFAdd || next.op == Op::kIAdd;
+    r.less = next.op == Op::kFSub;
+    if (!adds && !r.less) return std::nullopt;
+    r.what = next.args[0] == p ? next.args[1] : adds && next.args[1] == p ? next.args[0] : p;
+    if (r.what == p) return std::nullopt;
     for (int v : chain_) {  // nothing else asks for it
       const Instr in = at(v);
-      if (v == back().args[k] || in.op == Op::kQuiet) continue;
+      if (v == r.by || in.op == Op::kQuiet) continue;
       for (int a : in.args)
-        if (a == p || a == back().args[k]) return std::nullopt;
+        if (a == p || a == r.by || a == last) return std::nullopt;
     }
-    return Added{other, less};
+    for (const auto& [q, c] : choices_)
+      if (q != last && (c.yes == p || c.no == p || c.yes == r.by || c.no == r.by))
+        return std::nullopt;
+    return r;
+  }
+  // Of turns that add nothing: what changes no sum, not even one of -0.
+  SVal added(const Added& a) {
+    SVal x = vector(a.what);
+    if (a.less) x = body_.op(SOp::kNeg, x.dtype(), x);
+    if (!a.where) return x;
+    const SVal c = vector(a.where->condition);
+    const SVal none = x.dtype() == DType::F64 ? body_.bits(DType::F64, uint64_t{1} << 63)
+                                              : body_.bits(DType::I64, 0);
+    return a.where->holds ? body_.op(SOp::kSelect, x.dtype(), c, x, none)
+                          : body_.op(SOp::kSelect, x.dtype(), c, none, x);
   }
 
   size_t words(size_t n) {
@@ -537,6 +681,11 @@ class Raising {
     if (!is_inside(v)) {
       need(in.type == Type::kF64 || in.type == Type::kI64);
       return input(b, RaisedLoop::kNumber, t, v);
+    }
+    if (const auto c = choices_.find(v); c != choices_.end()) {
+      need(in.type != Type::kB1);
+      const SVal yes = vector(c->second.yes), no = vector(c->second.no);
+      return b.op(SOp::kSelect, t, vector(c->second.condition), yes, no);
     }
     if (in.type == Type::kI64 && growth(v) == 1) {
       if (!turn_.sb)
@@ -597,12 +746,19 @@ class Raising {
     }
   }
 
-  void store(const Instr& in) {
+  void store(int v) {
+    const Instr in = at(v);
     const DType t = *element_type(in.op);
     need(!is_inside(in.args[0]) && is_even(in.args[1]));
     SVal x = vector(in.args[2]);
     if (t == DType::U8 && x.dtype() == DType::Bool) throw Refused();
     if (t != x.dtype()) x = s_cast(x, t);
+    if (const auto mask = masks_.find(v); mask != masks_.end()) {
+      const SVal old = body_.input(elements(in, t, made_->stores.size()), t);
+      const SVal c = vector(mask->second.condition);
+      x = mask->second.holds ? body_.op(SOp::kSelect, t, c, x, old)
+                             : body_.op(SOp::kSelect, t, c, old, x);
+    }
     RaisedLoop::Result s{nullptr, t, words(2)};
     accesses_.push_back({in, s.word});
     made_->stores.push_back(std::move(s));
@@ -620,11 +776,9 @@ class Raising {
       } else if (next == p || !is_inside(next)) {
         r.kind = Param::kStays;
         need(next != p);
-      } else if (const auto added = sum_of(k)) {
+      } else if (const auto sum = sum_of(k)) {
         r.kind = Param::kNumber;
-        SVal x = vector(added->what);
-        if (added->less) x = body_.op(SOp::kNeg, x.dtype(), x);
-        r.word = result(&made_->sums, x);
+        r.word = result(&made_->sums, added(*sum));
         starts_.emplace_back(p, r.word);
       } else if (at(next).type == Type::kI64 && growth(next) == 1) {
         r.kind = Param::kGrows;
@@ -677,7 +831,7 @@ class Raising {
     std::vector<int> tests, code;
     code_ = &tests;
     const int n = turns();
-    const int enough = emit(Op::kIGe, n, number(kLeastTurns), kNoValue, Type::kB1);
+    const int enough = emit(Op::kIGe, n, number(made_->least()), kNoValue, Type::kB1);
     code_ = &code;
     values_.clear();
     const int memory = number(reinterpret_cast<int64_t>(made_->words.data()), Type::kPtr);
@@ -754,9 +908,13 @@ class Raising {
     size_t word = 0;
   };
   Function& f_;
+  const Flow& flow_;
   const Loop& l_;
-  const std::vector<int>& home_;
+  const std::vector<int> home_;
   const std::shared_ptr<RaisedLoop> made_;
+  int meets_ = -1;                 // where two ways did last
+  std::map<int, Mask> masks_;      // of instructions of one of two ways
+  std::map<int, Choice> choices_;  // parameters where ways meet
   std::vector<int> chain_, counters_, needed_;
   std::vector<Limit> limits_;
   std::map<int, size_t> order_;  // of what is read: the stores before it
@@ -774,21 +932,58 @@ class Raising {
 
 }  // namespace
 
+// The ends of a loop become one.
+static void join_ends(Function& f, const Loop& l) {
+  auto back = [&](int b) -> Edge& {
+    Block& end = f.blocks[static_cast<size_t>(b)];
+    return end.next.block == l.head ? end.next : end.otherwise;
+  };
+  const int joint = f.add_block();
+  Edge whole{l.head, {}};
+  std::vector<Edge> parts(l.ends.size(), Edge{joint, {}});
+  for (size_t k = 0; k < f.blocks[static_cast<size_t>(l.head)].params.size(); ++k) {
+    const int one = back(l.ends[0]).args[k];
+    const bool same =
+        std::all_of(l.ends.begin(), l.ends.end(), [&](int b) { return back(b).args[k] == one; });
+    const int p = f.blocks[static_cast<size_t>(l.head)].params[k];
+    whole.args.push_back(same ? one : f.add_param(joint, f.instrs[static_cast<size_t>(p)].type));
+    for (size_t e = 0; e < parts.size() && !same; ++e)
+      parts[e].args.push_back(back(l.ends[e]).args[k]);
+  }
+  for (size_t e = 0; e < parts.size(); ++e) back(l.ends[e]) = std::move(parts[e]);
+  f.blocks[static_cast<size_t>(joint)].next = std::move(whole);
+}
+
+// The innermost loop that begins with the block.
+static bool raise_loop(Function& f, int head) {
+  const Flow flow(f);
+  const auto l = std::find_if(flow.loops().begin(), flow.loops().end(),
+                              [&](const Loop& o) { return o.head == head; });
+  if (l->ends.size() > 1) {
+    Function joined = f;
+    join_ends(joined, *l);
+    if (!raise_loop(joined, head)) return false;
+    f = std::move(joined);
+    return true;
+  }
+  try {
+    Raising(f, flow, *l, flow.homes(f)).run();
+    return true;
+  } catch (const Refused&) {
+    return false;
+  }
+}
+
 void raise_loops(Function& f) {
   if (f.calls_itself()) return;
+  std::vector<int> heads;
   const Flow flow(f);
-  std::vector<int> home = flow.homes(f);
-  for (const Loop& l : flow.loops()) {
-    const bool inner = std::none_of(flow.loops().begin(), flow.loops().end(), [&](const Loop& o) {
-      return o.head != l.head && l.body[static_cast<size_t>(o.head)];
-    });
-    if (!inner) continue;
-    try {
-      Raising(f, l, home).run();
-    } catch (const Refused&) {
-    }
-    home.resize(f.instrs.size(), l.before);
-  }
+  for (const Loop& l : flow.loops())
+    if (std::none_of(flow.loops().begin(), flow.loops().end(), [&](const Loop& o) {
+          return o.head != l.head && l.body[static_cast<size_t>(o.head)];
+        }))
+      heads.push_back(l.head);
+  for (int head : heads) raise_loop(f, head);
 }
 
 }  // namespace pijit::region

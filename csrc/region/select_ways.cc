@@ -46,6 +46,8 @@ class Ways {
         case Op::kIAnd:
         case Op::kIOr:
         case Op::kIXor:
+        case Op::kIShl:
+        case Op::kIShr:
         case Op::kIBelow:
         case Op::kSelect:
         case Op::kIEq:

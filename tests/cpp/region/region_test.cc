@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <random>
 #include <sstream>
 #include <tuple>
 
@@ -153,6 +155,35 @@ TEST(Region, ValuesOnTheStack) {
   EXPECT_EQ(code->bytes() > 0, generates_code());
   EXPECT_EQ(code->run(x.data()), interpreted(f)->run(y.data()));
   EXPECT_EQ(x, y);
+}
+
+TEST(Region, SquaresAreTheLibrarys) {
+  Function f = Function::parse(R"(b0():
+  %0 = input f64 0
+  %1 = const f64 2
+  %2 = call2 py_pow %0 %1 else 1
+  exit 0
+exit 0: %2
+exit 1: %0
+)");
+  const auto code = compiled(f), reference = interpreted(f);
+  std::mt19937_64 generator(5);
+  std::vector<double> all{0.0, -0.0, 1.0, -3.0, 1e-200, 1e200, -1e300, 5e-324, 0.1};
+  all.push_back(std::numeric_limits<double>::infinity());
+  all.push_back(std::numeric_limits<double>::quiet_NaN());
+  for (int k = 0; k < 300'000; ++k) {
+    const uint64_t fraction = generator() >> 12, exponent = 1023 - 60 + generator() % 120;
+    const uint64_t word = exponent << 52 | fraction;
+    double x;
+    std::memcpy(&x, &word, sizeof x);
+    all.push_back(k % 2 ? x : -x);
+  }
+  for (double x : all) {
+    std::vector<int64_t> a{bits(x)}, b{bits(x)};
+    const int exit = code->run(a.data());
+    EXPECT_EQ(exit, reference->run(b.data())) << x;
+    EXPECT_EQ(a, b) << x;
+  }
 }
 
 // b[i] = a[i + 1] / c[i], and the sum of what is stored: until i is n, or c[i] is 0.
