@@ -101,6 +101,7 @@ struct Function {
   std::vector<Exit> exits;
   int depth = -1;  // of a function that calls itself: a word; the next one is the code's own
   std::vector<std::shared_ptr<void>> kept;  // what its code calls
+  bool unrolled = false;                    // it had more loops
 
   bool calls_itself() const { return depth >= 0; }
   int add(int block, Instr in) {
@@ -153,6 +154,8 @@ void simplify(Function& f, bool bounded = false);
 void drop_checks(Function& f);
 // Loops that begin with the same block get one each.
 void separate_loops(Function& f);
+// Inner loops of few turns, whose number is known, become those turns.
+void unroll(Function& f);
 // What does not change in a loop is computed before it, and looked at there where each turn would.
 void hoist(Function& f);
 // Short ways that meet again become selects.

@@ -318,6 +318,7 @@ void optimize(Function& f) {
   simplify(f);
   separate_loops(f);
   simplify(f);
+  unroll(f);
   drop_checks(f);
   simplify(f);
   drop_checks(f);  // of what was selected by a test that is known now

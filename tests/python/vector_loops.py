@@ -45,7 +45,7 @@ class VectorLoop:
         x, y = self.number(deep - 1), self.number(deep - 1)
         return r.choice((f"({x} + {y})", f"({x} - {y})", f"({x} * {y})", f"({x} / ({y} + 3.5))", f"abs({x})",
                          f"(-{x})", f"min({x}, {y})", f"max({x}, {y})", f"({x} if {x} > {y} else {y})", f"({x} * 0.5)",
-                         f"({x})**2", f"math.sqrt(abs({x}))"))
+                         f"{self.element()}**2", f"math.sqrt(abs({x}))"))
 
     def integer(self, deep=1):
         r = self.r
@@ -56,7 +56,13 @@ class VectorLoop:
 
     def statement(self):
         r = self.r
-        kind = r.randint(0, 11)
+        kind = r.randint(0, 12)
+        if kind == 12:
+            turns = r.choice(("range(3)", "range(-1, 2)", "range(1, 5)", "range(2)", "range(0)", "range(7)"))
+            x = f"{r.choice('abc')}[i + d]"
+            return f"for d in {turns}: " + r.choice((
+                f"s += {x}", f"t = t + {x} * d", f"u += p[i] + d", f"{self.element()} = {x} * 0.5",
+                f"s += {x} if {x} > {self.number(1)} else d", f"k = k + d * q[i]"))
         if kind <= 3:
             return f"{self.element()} = {self.number()}"
         if kind == 4:
