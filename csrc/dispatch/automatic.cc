@@ -157,7 +157,8 @@ void on_eager_op() {
 // time that the hook comes: so for what is not captured yet, it comes ever more rarely.
 void on_sample() {
   if (!hook_budget.on || current_owner() || !may_capture(Asker::kOp)) return;
-  const Automatic* a = find_users_code(Met::kSample);
+  Automatic* a = find_users_code(Met::kSample);
+  if (a) ++a->samples;
   if (!a || a->tier.resting() || hook_is_for_all()) return;
   const bool due = a->begun || (a->ops & (a->ops - 1)) == 0;
   if (due && affordable()) set_hook_for_all(true);
@@ -223,6 +224,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
       return call.run();
     }
     if (begin) a->state->compile_ms += static_cast<double>(clock_ns() - begin) / 1e6;
+    a->tier.was_seen_to_run(a->samples * std::chrono::nanoseconds(kSampleEvery).count());
     if (a->tier.warming()) {
       struct Warming {
         Automatic* before = warming;

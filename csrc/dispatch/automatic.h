@@ -17,6 +17,7 @@ struct Automatic {
   uint64_t generation = 0;
   bool wanted = false;  // one of the user's own files, or of an included package
   uint64_t ops = 0;     // eager ops of it, or of libraries for it
+  int64_t samples = 0;  // at which it ran
   std::shared_ptr<FunctionCache> state;
 
   // Calls.

@@ -14,6 +14,7 @@ constexpr double kGainOfSizes = 0.95;
 constexpr double kClearGain = 0.6, kClearLoss = 2;
 constexpr uint32_t kLongTurn = 16, kLongTurnsFrom = 32;  // captured runs
 constexpr double kShortRun = 5'000;
+constexpr double kLongRun = 20'000'000, kFarFaster = 0.25;
 constexpr uint64_t kSoonAgain = 8;  // captured runs after a lost comparison
 constexpr uint64_t kAfterChange = 64;
 // What won is tried again when it has run so many times as often, and some more: by little, as the
@@ -123,7 +124,10 @@ Tier::Way Tier::next(bool tried, int64_t longest, bool ever_new, int64_t early) 
 bool Tier::comparison_is_due(int64_t longest, bool ever_new, int64_t early) const {
   const bool late = ever_new || captured_runs_ >= policy_->late_comparison;
   const int64_t most = std::max(late ? policy_->late_longest : policy_->longest, early);
-  return policy_->turn > 0 && won_ && captured_runs_ >= policy_->first_comparison &&
+  // plain runs would take longer than what they could tell is worth
+  const bool clear = plain_.size() > 0 && plain_.least() >= kLongRun && captured_.size() > 0 &&
+                     captured_.least() < kFarFaster * plain_.least();
+  return policy_->turn > 0 && won_ && !clear && captured_runs_ >= policy_->first_comparison &&
          captured_runs_ >= next_comparison_ && settled_ >= policy_->settled &&
          captured_.least() < static_cast<double>(std::min(longest, most));
 }
@@ -136,8 +140,13 @@ uint32_t Tier::turn_of_comparison() const {
 }
 
 void Tier::ran_plainly(int64_t ns) {
-  warm_runs_ += warming();
+  // a long one tells enough
+  if (warming()) warm_runs_ += static_cast<double>(ns) >= kLongRun ? policy_->warm : 1;
   plain_.add(ns);
+}
+
+void Tier::was_seen_to_run(int64_t ns) {
+  if (warming() && static_cast<double>(ns) >= kLongRun) ran_plainly(ns);
 }
 
 void Tier::ran_captured(int64_t ns, Ran ran) {

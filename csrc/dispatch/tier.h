@@ -188,6 +188,8 @@ class Tier {
   }
 
   void ran_plainly(int64_t ns);
+  // A plain run that nobody timed took at least so long.
+  void was_seen_to_run(int64_t ns);
   static constexpr int64_t kUntimed = -1;
   struct Ran {
     bool graph = false;     // one ran, in it or below it

@@ -368,5 +368,22 @@ TEST(NewSizes, AreLookedAtEverLessOftenUntilOneComesBack) {
   }
 }
 
+// Whoever waits for it once need not wait again.
+TEST(Tier, ALongRunTellsEnough) {
+  constexpr int64_t kMs = 1'000'000;
+  Tier tier(TierPolicy::automatic);
+  EXPECT_EQ(tier.next(true), Tier::Way::kPlain);
+  tier.ran_plainly(30 * kMs);
+  for (int k = 0; k < 200; ++k) {
+    EXPECT_EQ(tier.next(true), Tier::Way::kCaptured);
+    tier.ran_captured(kMs, {.graph = true, .anew = k == 0});
+  }
+  Tier seen(TierPolicy::automatic);
+  seen.was_seen_to_run(10 * kMs);
+  EXPECT_TRUE(seen.warming());
+  seen.was_seen_to_run(40 * kMs);
+  EXPECT_FALSE(seen.warming());
+}
+
 }  // namespace
 }  // namespace pijit
