@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <optional>
 #include <utility>
@@ -37,8 +38,9 @@ struct RaisedLoop {
   std::vector<Input> inputs;
   std::vector<Result> stores, sums, lasts;
   std::vector<int64_t> words;
-  // Calls in a row that found turns to need each other's results; later ones do not look.
-  int refused = 0;
+  // Calls in a row that did nothing, as turns need each other's results or would leave. Most later
+  // ones do not try.
+  unsigned refused = 0;
   // Of the loop's poll: the word that has the address, and the bits.
   size_t poll = 0;
   uint32_t mask = 0;
@@ -141,24 +143,29 @@ class Runner {
 
   // How many turns were done.
   int64_t run(int64_t turns) {
-    constexpr int kMostRefused = 8, kAgain = 64;
+    constexpr unsigned kMostRefused = 8, kAgain = 64;
     if (r_.refused >= kMostRefused && ++r_.refused % kAgain != 0) return 0;
-    if (!is_apart(r_, turns)) {
-      ++r_.refused;
-      return 0;
-    }
-    r_.refused = 0;
     int64_t done = 0;
-    while (turns - done >= r_.least() && !r_.is_awaited()) {
-      const int64_t n = std::min(kBlock, turns - done);
-      if (!block(done, n)) break;
-      done += n;
-    }
+    if (is_apart(r_, turns))
+      while (turns - done >= r_.least() && !r_.is_awaited()) {
+        const int64_t n = std::min(kBlock, turns - done);
+        if (!block(done, n)) break;
+        done += n;
+      }
+    r_.refused = done > 0 ? 0 : r_.refused + 1;
     return done;
   }
 
  private:
+  // False: nothing was done, as a turn would leave, or there is no memory for code.
   bool block(int64_t first, int64_t n) {
+    try {
+      return try_block(first, n);
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+  bool try_block(int64_t first, int64_t n) {
     clear_fp_flags();
     for (size_t k = 0; k < r_.stores.size(); ++k)
       compute(*r_.stores[k].loop, first, 0, n, stored_[k].data(), size(r_.stores[k].type));
