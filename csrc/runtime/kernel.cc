@@ -16,11 +16,18 @@ void KernelRegistry::add(const std::string& op, const KernelFamily& family) {
   list_[op].push_back({family.name, it->second, family.reference});
 }
 
+// Under the reference backend the reference alone, where an op has one: those of NumPy's own loops
+// have none.
+bool KernelRegistry::is_asked(const Candidate& c, const std::vector<Candidate>& all) {
+  return c.reference || config().backend != "reference" ||
+         std::none_of(all.begin(), all.end(), [](const Candidate& o) { return o.reference; });
+}
+
 std::unique_ptr<OpKernel> KernelRegistry::make(const KernelRequest& r) const {
   auto it = list_.find(r.op.name);
   if (it != list_.end()) {
     for (auto& c : it->second) {
-      if (config().backend == "reference" && !c.reference) continue;
+      if (!is_asked(c, it->second)) continue;
       std::string why;
       if (auto k = c.make(r, &why)) {
         PIJIT_LOG("dispatch", r.op.name, " -> ", c.name, " ", r.out.str());
@@ -38,7 +45,7 @@ std::string KernelRegistry::choice(const KernelRequest& r) const {
   std::string why;
   if (it != list_.end())
     for (auto& c : it->second)
-      if ((c.reference || config().backend != "reference") && c.make(r, &why)) return c.name;
+      if (is_asked(c, it->second) && c.make(r, &why)) return c.name;
   return "";
 }
 

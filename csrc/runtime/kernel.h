@@ -98,6 +98,7 @@ class KernelRegistry {
   bool has_own(const std::string& op) const;  // other than the reference
 
  private:
+  static bool is_asked(const Candidate& c, const std::vector<Candidate>& all);
   absl::node_hash_map<std::string, std::vector<Candidate>> list_;
 };
 

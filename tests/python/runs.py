@@ -19,6 +19,8 @@ FILES = {
         lifetimes loops_left_alone memo number_loops number_loops_functions number_loops_lists python_objects
         recursion sampling scripts sets threads views""",
     # What is measured or counted (times, threads, signals) needs the machine for itself.
-    "serial": "garbage gil given_back hostile_values number_loops_told one_process profile threads",
+    "serial": """
+        garbage gil given_back hostile_values loops_left_alone number_loops_told one_process profile sampling
+        threads""",
 }
 FILES = {mark: {f"test_{name}.py" for name in names.split()} for mark, names in FILES.items()}
