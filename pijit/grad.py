@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit import _C, hooks
 from pijit._C import Tensor, ops as _ops
+from pijit._numpy import is_loaded, np
 from pijit.context import GRAPH_MODE, _context
 from pijit.mutables import plain_type
 
@@ -19,6 +20,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
     from pijit.parameter import Parameter, ParameterTuple
+
+
+class Stand:
+    """Base of what stands for an ndarray in a function that is differentiated or mapped (pijit/ndarrays)."""
+
+    __slots__ = ()
+
+
+def arrays_among(x: Any) -> bool:
+    """Whether an ndarray, a number of NumPy's or what stands for one is x, or is in it at any depth."""
+    if isinstance(x, (tuple, list)):
+        for v in x:
+            if arrays_among(v):
+                return True
+        return False
+    if isinstance(x, dict):
+        return arrays_among(list(x.values()))
+    return isinstance(x, Stand) or is_loaded() and isinstance(x, (np.ndarray, np.generic))
+
+
+def for_numpy(wrt: Any, args: Any) -> bool:
+    """Whether a function of NumPy's arrays is meant, by what it is differentiated by: arrays, or floats alone of a
+    function without Tensors."""
+    if arrays_among(wrt):
+        return True
+    for x in wrt:
+        if type(x) is not float:
+            return False
+    return len(wrt) > 0 and not _flatten(args, [])
 
 
 def _flatten(x, out):
@@ -91,7 +121,8 @@ class GradFunction(Transformed):
     sens        the last argument (or keyword `sens`) scales the outputs' cotangents
     tuple_out   give a tuple of gradients even for one position
 
-    Positions that are no Tensors are left out; in GRAPH_MODE, of containers, those without Tensors."""
+    Positions that are no Tensors are left out; in GRAPH_MODE, of containers, those without Tensors. Of ndarrays at
+    the positions, gradients are ndarrays (pijit/ndarrays)."""
 
     fn: Callable[..., Any]
     positions: Any
@@ -116,8 +147,11 @@ class GradFunction(Transformed):
                 sens = kwargs.pop("sens")
             else:
                 sens, args = args[-1], args[:-1]
-        call = None if self._cell is None else self._cell._last_call_with(args, kwargs)
         positions = _differentiable(self.positions, args)
+        if self._left_out_arrays(positions, args):
+            from pijit.ndarrays.transforms import gradients
+            return gradients(self, args, kwargs, sens)
+        call = None if self._cell is None else self._cell._last_call_with(args, kwargs)
         args, originals = list(args), []
         for p in positions or ():
             _flatten(args[p], originals)
@@ -157,6 +191,30 @@ class GradFunction(Transformed):
                for o in outputs] if sens is None else _sens(sens, outputs)
         grads = tape.gradient(outputs, cts, wrt)
         return self._pack(value, args, grads, arg_leaves, positions)
+
+    def _left_out_arrays(self, positions, args):
+        """Whether a function of ndarrays is meant: there are some among the arguments to differentiate by.
+
+        Raises:
+            TypeError: if an ndarray at a position that is named stands beside Tensors at others."""
+        if positions is None or len(positions) == (len(args) if self.positions == "all" else len(self.positions)):
+            return False
+        wrt = [args[p] for p in (range(len(args)) if self.positions == "all" else self.positions) if p < len(args)]
+        if not positions:
+            return for_numpy(wrt, args) and (self.positions != "all" or arrays_among(wrt))
+        if self.positions != "all" and arrays_among(wrt):
+            raise TypeError("For 'grad', what is differentiated by must be ndarrays alone or Tensors alone, but got "
+                            "both. Make Tensors of the ndarrays, or leave them out of the positions.")
+        return False
+
+    def positions_among(self, args: Any) -> Any:
+        """Indices of the arguments to differentiate by, which the gradients are of."""
+        positions = _differentiable(self.positions, args)
+        if not self._left_out_arrays(positions, args):
+            return positions
+        if self.positions == "all":
+            return tuple([p for p in range(len(args)) if arrays_among(args[p])])
+        return tuple([p for p in self.positions if p < len(args)])
 
     def _pack(self, value, args, grads, arg_leaves, positions):
         it = iter(grads[:arg_leaves])
@@ -290,7 +348,7 @@ def _with_ids(g):
     def named(grads, args):
         by_arg, by_weight = (None, grads) if g.positions is None else (grads, None) if g.weights is None else grads
         if by_arg is not None:
-            positions = _differentiable(g.positions, args)
+            positions = g.positions_among(args)
             if len(positions) == 1:
                 by_arg = (positions[0], by_arg) if by_weight is None else ((positions[0], by_arg),)
             else:
@@ -423,6 +481,9 @@ def vjp(fn: Callable[..., Any], *inputs: Tensor, weights: ParameterTuple | None 
     """
     positions = tuple(range(len(inputs)))
     w, single = _weights(weights)
+    if w is None and for_numpy(inputs, inputs):
+        from pijit.ndarrays.transforms import check
+        check("vjp", inputs)
     with_sens = GradFunction(fn, positions, w, has_aux, False, True, True, single)
     value = fn(*inputs)
 
@@ -460,6 +521,9 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     if len(inputs) != len(v):
         raise _check.refused("jvp", "'inputs' and 'v'", _check.value("agree in number"),
                              _check.several(len(inputs), len(v)))
+    if for_numpy(inputs, inputs):
+        from pijit.ndarrays.transforms import pushed
+        return pushed("jvp", jvp, fn, inputs, v, has_aux)
     v = tuple([_fitted(t, x.shape) for x, t in zip(inputs, v)])
     value, push = _recorded(fn, inputs, has_aux)
     tangent = push(v)
@@ -509,6 +573,9 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
         [6.]
     """
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    if for_numpy(inputs, inputs):
+        from pijit.ndarrays.transforms import pushed
+        return pushed("linearize", linearize, fn, inputs, None, False)
     value, push = _recorded(fn, inputs)
 
     def tangent(*v):
@@ -536,6 +603,9 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
         >>> print(ops.jet(ops.sin, Tensor([0.0]), Tensor([[1.0]]))[1])
         [[1.]]
     """
+    if for_numpy(*[primals if isinstance(primals, (tuple, list)) else (primals,)] * 2):
+        from pijit.ndarrays.transforms import series as series_of
+        return series_of("jet", jet, fn, primals, series)
     single = isinstance(primals, Tensor)
     primals, series = ((primals,), (series,)) if single else (tuple(primals), tuple(series))
     if len(primals) != len(series):
@@ -590,6 +660,9 @@ def derivative(fn: Callable[..., Any], primals: Tensor | tuple[Any, ...], order:
         raise _check.refused("derivative", "order", _check.INT, order)
     if order < 1:
         raise _check.refused("derivative", "order", _check.above(0), order)
+    if for_numpy(*[primals if isinstance(primals, (tuple, list)) else (primals,)] * 2):
+        from pijit.ndarrays.transforms import series as series_of
+        return series_of("derivative", derivative, fn, primals, order)
 
     def straight(x):
         first = _ops["cast"](_ops["equal"](_ops["arange"](start=0, step=1, size=order, dtype="int64"), 0), x.dtype)

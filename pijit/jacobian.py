@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit import _C, dtype as mstype
 from pijit._C import Tensor
-from pijit.grad import Transformed, _flatten, record
+from pijit.grad import Transformed, _flatten, for_numpy, record
 from pijit.ops import function as F
 from pijit.vmap import vectorize
 
@@ -32,6 +32,10 @@ class JacobianFunction(Transformed):
         for p in self.positions:
             if p >= len(args):
                 raise ValueError(f"grad_position {p} is out of range for {len(args)} positional arguments.")
+        if for_numpy([args[p] for p in self.positions], args):
+            from pijit.ndarrays.transforms import jacobians
+            return jacobians(self, args, kwargs)
+        for p in self.positions:
             if not isinstance(args[p], Tensor) or not (args[p].dtype.is_floating_point or not self.forward
                                                        and args[p].dtype in mstype.int_type + mstype.uint_type):
                 raise TypeError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit import _C
 from pijit._C import Tensor
-from pijit.grad import Transformed, _flatten, record
+from pijit.grad import Transformed, _flatten, arrays_among, record
 from pijit.mutables import plain_type
 from pijit.ops import function as F
 
@@ -30,6 +30,9 @@ class VmapFunction(Transformed):
         self.fn, self.in_axes, self.out_axes = fn, in_axes, out_axes
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not _flatten(args, []) and arrays_among(args):
+            from pijit.ndarrays.transforms import mapped
+            return mapped(self, args, kwargs)
         examples, batches = [], []
         inner = _take(tuple(args), self.in_axes, examples, batches)
         size = _batch_size(batches)
