@@ -146,7 +146,9 @@ def _moving(name, function=None):
 
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     """As numpy.diagonal; the result can't be stored into."""
-    return rearranged(array_of(a), lambda places: np.diagonal(places, offset, axis1, axis2))
+    a = array_of(a)
+    places = np.diagonal(places_of(a.shape), offset, axis1, axis2)
+    return a.view_of(lambda t: gathered(t, places), None)
 
 
 def trace(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:

@@ -30,6 +30,10 @@ class _Local(threading.local):
 local: _Local = _Local()
 
 
+class Unrecorded(TypeError):
+    """A number was read where it would become a constant, or differs from element to element."""
+
+
 def no_rule(name: str, instead: str = "") -> TypeError:
     """The error of a function of NumPy's that has no rule."""
     return TypeError(f"For 'numpy.{name}', a function that is differentiated or mapped must use NumPy functions that "
@@ -68,8 +72,8 @@ def value_of(t: Tensor) -> Any:
         try:
             return t.asnumpy()[()]
         except RuntimeError:
-            raise TypeError("For 'vmap', a value that differs from element to element must not be read or branched "
-                            "on in the mapped function. Use numpy.where, or return it.") from None
+            raise Unrecorded("For 'vmap', a value that differs from element to element must not be read or branched "
+                             "on in the mapped function. Use numpy.where, or return it.") from None
     return t.asnumpy()[()]
 
 
@@ -112,7 +116,15 @@ def dtype_of(x: Any) -> Any:
     if isinstance(x, Tensor):
         raise TypeError("A function of ndarrays that is differentiated or mapped must not mix them with Tensors. Give "
                         "it Tensors alone, or take their values before (x.asnumpy()).")
-    return checked_dtype(np.asarray(x).dtype)
+    return checked_dtype(plain(x).dtype)
+
+
+def plain(x: Any) -> np.ndarray[Any, Any]:
+    """A constant operand as an ndarray. Raises TypeError for subclasses, whose masks or products would be lost."""
+    if isinstance(x, np.ndarray) and type(x) not in (np.ndarray, np.memmap):
+        raise TypeError(f"Operands beside arrays that are differentiated or mapped must be plain numpy.ndarrays or "
+                        f"numbers, but got a {type(x).__name__}. Convert it with numpy.asarray.")
+    return np.asarray(x)
 
 
 def common_dtype(*xs: Any) -> np.dtype[Any]:
@@ -134,7 +146,7 @@ def tensor_of(x: Any, dtype: Any = None) -> Tensor:
         return _ops["concat"]([_ops["reshape"](p, (1, *p.shape)) for p in parts], 0)
     if isinstance(x, Tensor):
         dtype_of(x)
-    x = np.asarray(x)
+    x = plain(x)
     checked_dtype(x.dtype)
     return Tensor(x if dtype is None else x.astype(checked_dtype(dtype)))
 

@@ -21,8 +21,7 @@ import numpy as np
 
 from pijit._C import Tensor, ops as _ops
 from pijit.grad import Stand
-from pijit.ndarrays.numbers import (is_mapped, local, no_rule, normal_axis, numpy_dtype, refused, tensor_dtype,
-                                    tensor_of, value_of)
+from pijit.ndarrays.numbers import Unrecorded, is_mapped, local, no_rule, numpy_dtype, tensor_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,12 +35,14 @@ _READERS = frozenset((float, int, bool, complex, round, math.isnan, math.isfinit
 
 @lru_cache(maxsize=1024)
 def _called_at(code: CodeType, at: int) -> tuple[str, ...] | None:
-    """What the call at an instruction calls, as names: ("math", "isnan"). () for what is no call, None where the code
-    does not say."""
+    """What the call at an instruction calls, as names: ("math", "isnan"). () for a text that is formatted, None where
+    the code does not say."""
     steps = [i for i in dis.get_instructions(code) if i.offset <= at]
     call = steps[-1]
-    if "CALL" not in call.opname:
+    if call.opname == "BINARY_OP" and call.argrepr == "%":
         return ()
+    if "CALL" not in call.opname:
+        return None
     place = call.positions
     if place is None or place.lineno is None or place.col_offset is None:
         return None
@@ -226,9 +227,10 @@ class Recorded(Stand):
 
     def _of_reader(self, convert):
         if not _read_by(sys._getframe(2)):
-            raise TypeError(f"A function written in C asks for the number of an array that is differentiated or mapped "
-                            f"(shape {self.shape}, {self.dtype}), and its result would be a constant. Use a function of "
-                            f"NumPy's (numpy.sin in place of math.sin), or float(x) where a constant is meant.")
+            raise Unrecorded(f"A number of an array that is differentiated or mapped (shape {self.shape}, {self.dtype}) "
+                             f"must not go to a function written in C or into a plain ndarray, where it would be a "
+                             f"constant. Use a function of NumPy's (numpy.sin in place of math.sin), store into "
+                             f"numpy.zeros_like(x), or give float(x) where a constant is meant.")
         return convert(self._number())
 
     def __bool__(self) -> bool:

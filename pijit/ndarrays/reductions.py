@@ -312,6 +312,14 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     return take_along_axis(a, order_of("sort", a, axis, kind), axis)
 
 
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+    """As numpy.partition."""
+    a = array_of(a)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    return take_along_axis(a, np.argpartition(a.value, kth, axis, kind, order), axis)
+
+
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """As numpy.median."""
     return quantile(a, 0.5, axis, out, overwrite_input, keepdims=keepdims, name="median")
@@ -367,5 +375,6 @@ RULES: dict[Any, Any] = {
     np.nansum: nansum, np.nanprod: nanprod, np.nanmean: nanmean, np.nanvar: nanvar, np.nanstd: nanstd,
     np.nanmax: _nan_extreme("nanmax", max_, -np.inf), np.nanmin: _nan_extreme("nanmin", min_, np.inf),
     np.cumsum: cumsum, np.cumprod: cumprod, np.average: average, np.sort: sort, np.argsort: argsort,
+    np.partition: partition,
     np.take_along_axis: take_along_axis, np.median: median, np.quantile: quantile, np.percentile: percentile,
 }

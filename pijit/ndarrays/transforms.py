@@ -12,7 +12,7 @@ import numpy as np
 from pijit import _C, _check
 from pijit._C import Tensor
 from pijit.grad import Stand
-from pijit.ndarrays.numbers import FLOATS, back, checked_dtype, holds_recorded, local, tensor_of
+from pijit.ndarrays.numbers import FLOATS, Unrecorded, back, checked_dtype, holds_recorded, local, tensor_of
 from pijit.ndarrays.recorded import Recorded
 
 if TYPE_CHECKING:
@@ -133,16 +133,37 @@ def _as_arrays(x):
     return {k: _as_arrays(v) for k, v in x.items()} if isinstance(x, dict) else x
 
 
+def _called(fn, args, kwargs):
+    """fn(*args, **kwargs), uncaptured: the rules are for ops as they come. Raises TypeError where NumPy makes another
+    error of it: what was stored into a plain ndarray can't be recorded."""
+    paused = _C.pause_capture(True)
+    try:
+        return fn(*args, **kwargs)
+    except ValueError as e:
+        if isinstance(e.__cause__, Unrecorded):
+            raise e.__cause__ from None
+        raise
+    finally:
+        _C.pause_capture(paused)
+
+
+def _holds_numbers(x):
+    """Whether an array or a number is x, or is in it."""
+    if isinstance(x, (tuple, list, dict)):
+        return any(_holds_numbers(v) for v in (x.values() if isinstance(x, dict) else x))
+    return _is_array(x) or isinstance(x, (int, float, complex, Tensor))
+
+
 def _lifted(opened, fn, kwargs, has_aux=False):
     """fn as a function of the Tensors that stand in the slots."""
     def flat(*tensors):
         args = opened.with_values(iter([Recorded(t) for t in tensors]))
-        reads, paused = local.reads, _C.pause_capture(True)  # rules are for the ops as they come
-        try:
-            value = fn(*args, **kwargs)
-        finally:
-            _C.pause_capture(paused)
+        reads = local.reads
+        value = _called(fn, args, kwargs)
         head = value[0] if has_aux and isinstance(value, (tuple, list)) and value else value
+        if not _holds_numbers(head):
+            raise TypeError(f"For '{opened.name}', the function must return an array or a number, but returned "
+                            f"{type(head).__name__}.")
         if local.reads != reads and not holds_recorded(head):
             raise TypeError(f"For '{opened.name}', the function must return what it computes of its arrays, but its "
                             f"result is a constant: float(x) or x.item() made a Python number on the way to it. "
@@ -276,21 +297,21 @@ def mapped(m: Any, args: Sequence[Any], kwargs: Any) -> Any:
         if isinstance(x, (tuple, list)):
             return _made(x, [opened(v, a) for v, a in zip(x, _spread(axis, len(x), "in_axes"))])
         if isinstance(x, dict):
+            if isinstance(axis, dict):
+                return {k: opened(v, axis.get(k)) for k, v in x.items()}
             return {k: opened(x[k], a) for k, a in zip(x, _spread(axis, len(x), "in_axes"))}
-        if axis is not None and not isinstance(axis, (tuple, list)):
+        if axis is not None and not isinstance(axis, (tuple, list, dict)):
             raise _check.refused("vmap", f"the axis of a {type(x).__name__} in 'in_axes'",
                                  _check.value("be None, as only arrays are mapped"), axis, RuntimeError)
         return x
     form = opened(tuple(args), m.in_axes)
 
     def flat(*given):
-        paused = _C.pause_capture(True)
         local.maps += 1
         try:
-            return whole(m.fn(*_filled(form, iter([Recorded(t) for t in given])), **kwargs))
+            return whole(_called(m.fn, _filled(form, iter([Recorded(t) for t in given])), kwargs))
         finally:
             local.maps -= 1
-            _C.pause_capture(paused)
 
     def whole(x):
         """The results, constants as Tensors, too: they are the same for all elements."""

@@ -274,3 +274,437 @@ def test_float32_stays_float32(name):
     assert value.dtype == np.asarray(plain).dtype
     np.testing.assert_allclose(value, plain, rtol=2e-3, atol=2e-3)
     assert all(g.dtype == np.float32 and g.shape == x.shape for g, x in zip(found, args))
+
+
+# -- closed forms, dtypes, shapes --
+
+def test_closed_forms():
+    x = np.linspace(0, 1, 5)
+    f = lambda x: np.sum(np.sin(x) ** 2 * np.exp(-x))  # noqa: E731
+    derivative = (2 * np.sin(x) * np.cos(x) - np.sin(x) ** 2) * np.exp(-x)
+    np.testing.assert_allclose(pijit.grad(f)(x), derivative, rtol=1e-13)
+    np.testing.assert_allclose(pijit.grad(np.linalg.det)(S), np.linalg.det(S) * np.linalg.inv(S).T, rtol=1e-10)
+    np.testing.assert_allclose(pijit.grad(lambda a: np.linalg.slogdet(a)[1])(P), np.linalg.inv(P).T, rtol=1e-9)
+    np.testing.assert_allclose(pijit.grad(lambda v: v @ P @ v)(x[:3]), (P + P.T) @ x[:3], rtol=1e-13)
+    np.testing.assert_allclose(pijit.jacfwd(softmax)(V), np.diag(softmax(V)) - np.outer(softmax(V), softmax(V)),
+                               rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(pijit.hessian(lambda v: np.log(np.sum(np.exp(v))))(V),
+                               np.diag(softmax(V)) - np.outer(softmax(V), softmax(V)), rtol=1e-10, atol=1e-15)
+
+
+def test_powers_at_zero_have_all_derivatives():
+    third = pijit.grad(pijit.grad(pijit.grad(lambda s: s ** 3)))
+    assert third(0.0) == 6 and pijit.grad(pijit.grad(lambda s: s ** 2))(np.float64(0)) == 2
+    assert pijit.jvp(lambda x: x ** 3, -V, V)[1].tolist() == pytest.approx(list(3 * V ** 3))
+
+
+def test_ties_share_their_gradient():
+    assert pijit.grad(np.max)(np.array([1.0, 2, 2])).tolist() == [0, 0.5, 0.5]
+    assert pijit.grad(lambda x: np.sum(np.maximum(x, 1.0)))(np.array([1.0, 2, 0])).tolist() == [0.5, 1, 0]
+    assert pijit.grad(lambda x: np.sum(np.abs(x)))(np.array([-1.0, 0, 2])).tolist() == [-1, 0, 1]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_dtypes_stay(dtype):
+    x = np.array([[1.5, 2.0]], dtype)
+    value, g = pijit.value_and_grad(lambda x: np.sum(x * x + 1))(x)
+    assert value.dtype == g.dtype == dtype and g.tolist() == [[3, 4]]
+    assert pijit.vmap(lambda r: r * 2)(x).dtype == pijit.jacfwd(lambda r: r * 2)(x).dtype == dtype
+    value, tangent = pijit.jvp(lambda x: x * 2.0, x, np.ones((1, 2)))
+    assert value.dtype == tangent.dtype == dtype
+
+
+def test_mixed_dtypes_are_promoted_as_by_numpy():
+    x = np.ones(3, np.float32)
+    for f in (lambda x: x * np.ones(3), lambda x: x * np.float64(2), lambda x: x * 2, lambda x: np.arange(3) * x,
+              lambda x: x + np.int8(1), lambda x: x.astype(np.float64).sum(), lambda x: x > np.float64(1),
+              lambda x: np.mean(x, dtype=np.float64), lambda x: x / np.arange(1, 4, dtype=np.int16)):
+        value, g = pijit.value_and_grad(lambda x, f=f: (f(x) * x).sum())(x)
+        assert value.dtype == (f(x) * x).sum().dtype and g.dtype == np.float32
+
+
+def test_forms_of_results():
+    number = pijit.grad(lambda s: s * s)(3.0)
+    assert type(number) is np.float64 and number == 6
+    assert type(pijit.grad(lambda s: s * s)(np.float32(3))) is np.float32
+    array = pijit.grad(lambda s: s * s)(np.array(3.0))
+    assert type(array) is np.ndarray and array.shape == ()
+    a, b = pijit.grad(lambda a, b: np.sum(a + b), (0, 1))(V, W)
+    a += 1  # each is an array of its own
+    assert b.tolist() == [1] * 4
+    assert pijit.grad(lambda x: x)(V).tolist() == [1] * 4
+    value, g = pijit.value_and_grad(lambda x: x)(V)
+    value += 1
+    assert V.max() < 1 and np.allclose(value - 1, V)
+    assert pijit.grad(lambda x: np.sum(x * 2))(np.zeros((0, 3))).shape == (0, 3)
+    assert pijit.grad(lambda x: np.sum(x * X))(np.asfortranarray(X.T).T[:, :]).tolist() == X.tolist()
+    assert pijit.grad(lambda x: np.sum(x * x))(np.arange(6.0)[::-2]).tolist() == [10, 6, 2]
+    assert pijit.grad(lambda x: np.sum(x * x))(np.arange(3.0).astype(">f8")).tolist() == [0, 2, 4]
+    assert pijit.grad(lambda x: 1.0)(V).tolist() == [0] * 4
+
+
+def test_arguments_stay_as_they_are():
+    x, constant = V.copy(), W.copy()
+
+    def f(x):
+        x[0] = 5
+        x *= constant
+        y = x @ constant
+        constant[:] = 0  # what was computed with it stays
+        return y
+    assert pijit.grad(f)(x).tolist() == pytest.approx([0, *(W ** 2)[1:]])
+    assert np.array_equal(x, V) and not constant.any()
+
+
+def test_containers():
+    def loss(parameters, x, scale=1.0):
+        hidden = x
+        for layer in parameters["layers"]:
+            hidden = np.tanh(hidden @ layer["w"] + layer["b"])
+        return np.sum(hidden * parameters["end"][0]) * scale
+    parameters = {"layers": [{"w": S, "b": V[:3]}, {"w": P, "b": W[:3]}], "end": (V[:3], None)}
+    value, g = pijit.value_and_grad(loss)(parameters, X[:, :3], scale=2.0)
+    assert value == pytest.approx(loss(parameters, X[:, :3], 2.0), rel=1e-12)
+    assert g["end"][1] is None and g["layers"][1]["w"].shape == (3, 3) and type(g["end"]) is tuple
+    np.testing.assert_allclose(g["end"][0], 2 * np.tanh(np.tanh(X[:, :3] @ S + V[:3]) @ P + W[:3]).sum(0), rtol=1e-10)
+    a, b = pijit.grad(lambda pair: pair[0] * pair[1])([2.0, np.float64(3)])
+    assert (a, b) == (3, 2)
+    pair, third = pijit.grad(lambda p, q: p[0] @ p[1] * q, (0, 1))((V, W), 2.0)
+    np.testing.assert_allclose([*pair[0], third], [*(2 * W), V @ W])
+    assert pijit.jacrev(lambda p: (p["a"] * p["b"], p["a"]))({"a": V, "b": W})[1]["b"].tolist() == np.zeros(
+        (4, 4)).tolist()
+
+
+def test_auxiliary_results_and_ids():
+    f = lambda x: (np.sum(x * x), {"mean": x.mean(), "shape": x.shape}, "text")  # noqa: E731
+    g, aux = pijit.grad(f, has_aux=True)(V)
+    assert np.array_equal(g, 2 * V) and aux[0]["shape"] == (4,) and aux[1] == "text"
+    assert type(aux[0]["mean"]) is np.float64 and aux[0]["mean"] == pytest.approx(V.mean())
+    (value, *_), g = pijit.value_and_grad(f, has_aux=True)(V)
+    assert value == pytest.approx(V @ V)
+    found = pijit.grad(lambda x, y: x @ y, (0, 1), return_ids=True)(V, W)
+    assert np.array_equal(ops.get_grad(found, 1), V)
+    assert np.array_equal(pijit.grad(lambda x: x * 2, sens_param=True)(V, W), 2 * W)
+    value, pull, aux = pijit.vjp(lambda x: (x * x, x.sum()), V, has_aux=True)
+    assert np.allclose(pull(W)[0], 2 * V * W) and aux == V.sum()
+    value, tangent, aux = pijit.jvp(lambda x: (x * x, x.sum()), V, W, has_aux=True)
+    assert np.allclose(tangent, 2 * V * W) and type(aux) is np.float64
+
+
+def test_other_transforms():
+    value, push = ops.linearize(lambda x, y: x * np.sin(y), (V, W))
+    np.testing.assert_allclose(push(W, V), W * np.sin(W) + V * np.cos(W) * V, rtol=1e-12)
+    assert np.allclose(value, V * np.sin(W))
+    value, third = ops.derivative(lambda x: np.exp(2 * x), V, 3)
+    np.testing.assert_allclose(third, 8 * np.exp(2 * V), rtol=1e-10)
+    np.testing.assert_allclose(ops.jet(np.sin, V, np.ones((1, 4)))[1], [np.cos(V)], rtol=1e-12)
+    all_of = ops.GradOperation(get_all=True)(lambda x, n, y: x @ y * n)
+    a, b = all_of(V, 3, W)
+    np.testing.assert_allclose([a, b], [3 * W, 3 * V])
+    np.testing.assert_allclose(ops.GradOperation()(np.sum)(V), np.ones(4))
+
+
+# -- nesting, jit --
+
+def test_transforms_nest():
+    f = lambda x: np.sum(np.sin(x) * x)  # noqa: E731
+    first, second = np.cos(V) * V + np.sin(V), 2 * np.cos(V) - V * np.sin(V)
+    np.testing.assert_allclose(pijit.grad(lambda x: np.sum(pijit.grad(f)(x)))(V), second, rtol=1e-12)
+    np.testing.assert_allclose(np.diag(pijit.hessian(f)(V)), second, rtol=1e-12)
+    np.testing.assert_allclose(np.diag(pijit.jacrev(pijit.jacfwd(f))(V)), second, rtol=1e-12)
+    np.testing.assert_allclose(pijit.jvp(pijit.grad(f), V, np.ones(4))[1], second, rtol=1e-12)
+    np.testing.assert_allclose(pijit.vmap(pijit.grad(f))(np.stack([V, W]))[0], first, rtol=1e-12)
+    np.testing.assert_allclose(pijit.vmap(pijit.vmap(pijit.grad(f)))(X), np.cos(X) * X + np.sin(X), rtol=1e-12)
+    np.testing.assert_allclose(pijit.grad(lambda x: np.sum(pijit.vmap(f)(np.stack([x, 2 * x]))))(V),
+                               first + 2 * (np.cos(2 * V) * 2 * V + np.sin(2 * V)), rtol=1e-12)
+    np.testing.assert_allclose(pijit.vmap(pijit.hessian(f))(np.stack([V, W]))[1],
+                               np.diag(2 * np.cos(W) - W * np.sin(W)), rtol=1e-12, atol=1e-15)
+    # by a variable of the function around
+    inner = lambda x: np.sum(pijit.grad(lambda y: np.sum(x * y ** 2))(W))  # noqa: E731
+    np.testing.assert_allclose(pijit.grad(inner)(V), 2 * W, rtol=1e-12)
+    constant = lambda x: np.asarray(pijit.grad(np.sum)(W)) @ x  # noqa: E731
+    np.testing.assert_allclose(pijit.grad(constant)(V), np.ones(4))
+    mixed = pijit.vmap(lambda x: pijit.jvp(lambda y: y ** 3, x, np.ones(()))[1])(V)
+    np.testing.assert_allclose(mixed, 3 * V ** 2, rtol=1e-12)
+
+
+def test_mapped_axes():
+    np.testing.assert_allclose(pijit.vmap(lambda x, v: x @ v, (0, None))(X, V), X @ V, rtol=1e-12)
+    assert np.array_equal(pijit.vmap(lambda x, v: x * v, (1, 0), 1)(X, V), X * V)
+    found = pijit.vmap(lambda d, n: {"a": d["x"].sum(), "b": n, "c": np.ones(2)}, ({"x": 0}, None))({"x": X}, 3)
+    assert found["a"].tolist() == pytest.approx(X.sum(1).tolist()) and found["b"].tolist() == [3] * 3
+    assert found["c"].shape == (3, 2) and found["b"].dtype == np.int64
+    picked = pijit.vmap(lambda x, i: (x[i], np.take(x, i), x.argmax(), x > 0.5))(X, np.array([1, -1, 0]))
+    assert picked[0].tolist() == picked[1].tolist() == X[[0, 1, 2], [1, -1, 0]].tolist()
+    assert picked[2].tolist() == X.argmax(1).tolist() and picked[3].tolist() == (X > 0.5).tolist()
+    whole = np.arange(12).reshape(3, 4)
+    for f in (lambda n: n * 2 + 1, lambda n: n / 2, np.sum, lambda n: n % 3, lambda n: n // 2, np.mean, lambda n: n & 1,
+              lambda n: np.where(n > 2, n, -n), lambda n: n ** 2, lambda n: np.sqrt(n), lambda n: n.astype(np.float32),
+              lambda n: (n > 3).any(), lambda n: (n > 3).sum(), lambda n: ~(n > 3), np.sort, np.argsort):
+        found, wanted = pijit.vmap(f)(whole), np.stack([f(r) for r in whole])
+        assert found.dtype == wanted.dtype and np.allclose(found, wanted, rtol=1e-6)
+
+
+def test_jitted_functions():
+    @pijit.jit
+    def plain(x):
+        return np.sum(np.sin(x) * x)
+    wanted = np.cos(V) * V + np.sin(V)
+    plain(V)
+    for _ in range(4):
+        np.testing.assert_allclose(pijit.grad(plain)(V), wanted, rtol=1e-12)
+    np.testing.assert_allclose(pijit.vmap(pijit.grad(plain))(X), np.cos(X) * X + np.sin(X), rtol=1e-12)
+    calls = [pijit.jit(pijit.grad(plain)), pijit.jit(pijit.vmap(pijit.grad(plain))),
+             pijit.jit(lambda x: pijit.grad(lambda y: np.sum(y * y))(x) + x),
+             pijit.jit(lambda x: pijit.jvp(np.sin, x, x)[1]), pijit.jit(lambda x: pijit.jacfwd(np.sin)(x))]
+    for _ in range(4):
+        found = [f(a) for f, a in zip(calls, (V, X, V, V, V))]
+        np.testing.assert_allclose(found[0], wanted, rtol=1e-12)
+        np.testing.assert_allclose(found[1], np.cos(X) * X + np.sin(X), rtol=1e-12)
+        np.testing.assert_allclose(found[2], 3 * V, rtol=1e-12)
+        np.testing.assert_allclose(found[3], V * np.cos(V), rtol=1e-12)
+        np.testing.assert_allclose(found[4], np.diag(np.cos(V)), rtol=1e-12)
+        assert all(type(a) is np.ndarray for a in found)
+    assert plain(V) == np.sum(np.sin(V) * V)
+
+
+# -- what is refused --
+
+def into(x, where, what):
+    where[0] = what
+    return where.sum()
+
+
+@pytest.mark.parametrize("f, said", [
+    (np.asarray, "numpy.stack"), (lambda x: np.array([x[0], x[1]]), "numpy.stack"),
+    (lambda x: np.array([x[0], 1.0], dtype=float), "numpy.stack"), (lambda x: np.float64(x[0]), "constant"),
+    (lambda x: into(x, np.zeros(2), x[0]), "numpy.zeros_like"), (lambda x: into(x, np.zeros((2, 4)), x), "numpy.zeros_like"),
+    (lambda x: np.fromiter(x, float), "constant"), (lambda x: math.sin(x[0]), "numpy.sin"),
+    (lambda x: math.fsum(x), "constant"), (lambda x: sum(map(float, x)) * x, "float(x)"),
+    (lambda x: float(np.sum(x)), "constant"), (lambda x: x.sum().item() * 2, "constant"),
+    (lambda x: np.fft.fft(x), "numpy.fft.fft"), (lambda x: np.linalg.lstsq(np.eye(4), x), "numpy.linalg.lstsq"),
+    (lambda x: np.add.at(x, [0], 1.0), "numpy.add.at"), (lambda x: np.sin(x, out=np.zeros(4)), "'out'"),
+    (lambda x: np.sum(x, out=np.zeros(())), "'out'"), (lambda x: np.exp(x, where=x > 0.5), "numpy.where"),
+    (lambda x: np.vectorize(lambda v: v * 2)(x), "constant"), (lambda x: x.tofile("/nowhere"), "ndarray.tofile"),
+    (lambda x: x * np.ma.masked_array(V), "MaskedArray"), (lambda x: x * np.longdouble(2), "longdouble"),
+    (lambda x: x * np.array([None] * 4), "object"), (lambda x: ops.sin(x), "ndarray"),
+    (lambda x: x * pijit.Tensor(V), "Tensor"), (lambda x: pijit.Tensor(V) * x, "ndarray"),
+    (lambda x: pijit.Tensor(V), "Tensor"), (lambda x: None, "NoneType"), (lambda x: hash(x), "unhashable"),
+    (lambda x: setattr(x, "shape", (2, 2)), "reshape"), (lambda x: memoryview(x), "bytes-like"),
+    (lambda x: np.pad(x, 1, "mean"), "'mode'"), (lambda x: np.gradient(x, edge_order=2), "'edge_order'"),
+    (lambda x: x + None, "unsupported"), (lambda x: x.nothing, "no attribute 'nothing'"),
+])
+def test_what_has_no_rule_is_refused(f, said):
+    if said == "longdouble":
+        said = np.dtype(np.longdouble).name
+    with pytest.raises((TypeError, AttributeError)) as e:
+        pijit.grad(f)(V)
+    assert said in str(e.value), e.value
+
+
+@pytest.mark.parametrize("f, error", [
+    (lambda x: x + np.ones(3), ValueError), (lambda x: x[9], IndexError), (lambda x: x[x], IndexError),
+    (lambda x: x["a"], IndexError), (lambda x: x if x > 0.5 else -x, ValueError), (lambda x: x @ np.ones(3), ValueError),
+    (lambda x: np.sum(x, axis=3), np.exceptions.AxisError), (lambda x: np.sum(x, axis=(0, 0)), ValueError),
+    (lambda x: np.reshape(x, (3, 3)), ValueError), (lambda x: np.concatenate([x, X]), ValueError),
+    (lambda x: np.stack([x, x[1:]]), ValueError), (lambda x: np.max(x[:0]), ValueError),
+    (lambda x: into(x, x, np.ones(2)), ValueError), (lambda x: into(x, np.diagonal(x[:, None]), 1.0), ValueError),
+    (lambda x: into(x, np.broadcast_to(x, (2, 4)), 1.0), ValueError), (lambda x: np.linalg.inv(x), np.linalg.LinAlgError),
+    (lambda x: np.linalg.inv(np.outer(x, x) * 0), np.linalg.LinAlgError),
+    (lambda x: np.linalg.cholesky(-np.diag(x)), np.linalg.LinAlgError), (lambda x: len(x[0]), TypeError),
+    (lambda x: list(x[0]), TypeError), (lambda x: np.split(x, 3), ValueError), (lambda x: np.transpose(x, (0, 1)), ValueError),
+])
+def test_numpys_own_errors(f, error):
+    for call in (f, pijit.grad(f)):
+        with pytest.raises(error):
+            call(V.copy())
+
+
+@pytest.mark.parametrize("x", [np.arange(3), np.array([True]), np.ones(3) * 1j, np.array(["a"]), np.array([None]),
+                               np.longdouble(2), np.int64(3), np.ma.masked_array([1.0]), [np.ones(2), 3], {"a": V, "b": "c"}])
+def test_arguments_without_derivatives_are_refused(x):
+    f = lambda x: np.sum(x * 2)  # noqa: E731
+    for transform in (pijit.grad(f), pijit.value_and_grad(f), pijit.jacfwd(f), pijit.jacrev(f), pijit.hessian(f),
+                      lambda x: pijit.jvp(f, x, x), lambda x: pijit.vjp(f, x), lambda x: ops.linearize(f, x),
+                      ops.GradOperation()(f), ops.GradOperation(get_all=True)(f)):
+        with pytest.raises(TypeError):
+            transform(x)
+
+
+def test_neighbours_of_arrays():
+    t = pijit.Tensor(V)
+    weight = pijit.Parameter(pijit.Tensor(W), name="w")
+    with pytest.raises(TypeError, match="Tensors alone"):
+        pijit.grad(lambda x, y: (x * y).sum(), (0, 1))(t, V)
+    with pytest.raises(TypeError, match="'weights'"):
+        pijit.grad(lambda x: (weight * pijit.Tensor(x)).sum(), 0, weight)(V)
+    with pytest.raises(TypeError):
+        pijit.grad(lambda pair: pair[0].sum())([V, t])
+    with pytest.raises(RuntimeError, match="out of range"):
+        pijit.grad(lambda x: np.sum(x), (0, 1))(V)
+    # ndarrays that are not differentiated by go with Tensors as before
+    assert np.allclose(pijit.grad(lambda x, y: (x * pijit.Tensor(y)).sum())(t, W).asnumpy(), W)
+    g = pijit.grad(lambda x: (weight * pijit.Tensor(x)).sum(), None, weight)(V)
+    assert np.allclose(g.asnumpy(), V)
+    # a number beside Tensors has no gradient, as MindSpore has it
+    assert pijit.grad(lambda s, x: (s * x).sum())(2.0, t) == ()
+    (only,) = ops.GradOperation(get_all=True)(lambda x, y: (x * pijit.Tensor(y)).sum())(t, W)
+    assert np.allclose(only.asnumpy(), W)
+    net = nn.Dense(4, 1)
+    with pytest.raises(TypeError):
+        pijit.grad(lambda x: net(x).sum())(V.astype(np.float32))
+
+
+def test_mapped_values_cannot_be_read():
+    for f in (lambda x: x if x.sum() > 1 else -x, lambda x: float(x[0]) * x, lambda x: x.item(0), lambda x: x[x > 0.5],
+              lambda x: np.unique(x), lambda x: [v for v in range(int(x[0]))], np.asarray,
+              lambda x: into(x, np.zeros(3), x[0])):
+        with pytest.raises(TypeError):
+            pijit.vmap(f)(X)
+    with pytest.raises(RuntimeError, match="arrays are mapped"):
+        pijit.vmap(lambda x, n: x * n)(X, 3)
+    with pytest.raises(RuntimeError, match="one size"):
+        pijit.vmap(lambda x, y: x * y.sum())(X, V)
+    with pytest.raises(RuntimeError, match="None for all"):
+        pijit.vmap(lambda x: x, None)(X)
+    with pytest.raises((RuntimeError, TypeError)):
+        pijit.vmap(lambda x, y: x)(X, pijit.Tensor(X))
+    # the function is left as it was entered
+    assert pijit.grad(lambda x: x if x > 0 else -x)(-2.0) == -1
+
+
+def test_numbers_are_read_and_shown():
+    seen = []
+
+    def f(x):
+        seen.append((float(x[0]), int(x[1] * 10), bool(x[2] > 0), f"{x[0]:.3f}", "%.3f" % x[0], str(x), repr(x[1]),
+                     math.isnan(x[0]), round(x[0], 1), len(x), x.shape, x.dtype, x.item(1), 0.0 in x))
+        return sum(x[i] for i in range(len(x))) if math.isfinite(x[0]) else x[0]
+    assert pijit.grad(f)(V).tolist() == [1] * 4
+    a, b = seen[0], (f(V), seen[-1])[1]
+    assert a == b
+
+
+def test_exceptions_leave_nothing_behind():
+    def fails(x):
+        np.sin(x)
+        raise KeyError("mine")
+    for _ in range(3):
+        with pytest.raises(KeyError, match="mine"):
+            pijit.grad(fails)(V)
+        with pytest.raises(KeyError, match="mine"):
+            pijit.vmap(fails)(X)
+    jitted = pijit.jit(lambda x: x * 2 + 1)
+    for _ in range(3):
+        jitted(V)
+    assert "0 captures" not in str(pijit.explain(jitted)).split("\n")[0]  # capture is not paused
+
+
+# -- programs as people write them --
+
+def test_logistic_regression():
+    rng = np.random.default_rng(1)
+    inputs = rng.normal(size=(200, 3))
+    labels = (inputs @ np.array([1.0, -2.0, 0.5]) + 0.3 > 0).astype(float)
+
+    def predict(w, b, inputs):
+        return 1 / (1 + np.exp(-(inputs @ w + b)))
+
+    def loss(w, b):
+        p = predict(w, b, inputs)
+        return -np.mean(labels * np.log(p) + (1 - labels) * np.log(1 - p)) + 1e-3 * np.sum(w ** 2)
+    step = pijit.value_and_grad(loss, (0, 1))
+    w, b, losses = np.zeros(3), 0.0, []
+    for _ in range(60):
+        value, (dw, db) = step(w, b)
+        error = predict(w, b, inputs) - labels
+        np.testing.assert_allclose(dw, inputs.T @ error / 200 + 2e-3 * w, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(db, error.mean(), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(value, loss(w, b), rtol=1e-12)
+        losses.append(value)
+        w -= dw
+        b = float(b - db)
+    assert losses[-1] < losses[0] / 2
+    assert np.mean((predict(w, b, inputs) > 0.5) == labels) > 0.97
+
+
+def test_network_with_two_layers():
+    rng = np.random.default_rng(2)
+    inputs = rng.uniform(-1, 1, (64, 2)).astype(np.float32)
+    targets = np.sin(3 * inputs[:, :1]) * inputs[:, 1:]
+    parameters = {"w1": rng.normal(size=(2, 16)).astype(np.float32), "b1": np.zeros(16, np.float32),
+                  "w2": (rng.normal(size=(16, 1)) / 4).astype(np.float32), "b2": np.zeros(1, np.float32)}
+
+    def loss(p, x, y):
+        hidden = np.maximum(x @ p["w1"] + p["b1"], 0)
+        return np.mean((hidden @ p["w2"] + p["b2"] - y) ** 2)
+    first = loss(parameters, inputs, targets)
+    for _ in range(80):
+        value, grads = pijit.value_and_grad(loss)(parameters, inputs, targets)
+        x, p = inputs, parameters
+        before = x @ p["w1"] + p["b1"]
+        hidden = np.maximum(before, 0)
+        error = 2 * (hidden @ p["w2"] + p["b2"] - targets) / 64
+        back = error @ p["w2"].T * (before > 0)
+        wanted = {"w1": x.T @ back, "b1": back.sum(0), "w2": hidden.T @ error, "b2": error.sum(0)}
+        for k, g in grads.items():
+            assert g.dtype == np.float32
+            np.testing.assert_allclose(g, wanted[k], rtol=2e-4, atol=2e-6)
+        parameters = {k: v - np.float32(0.2) * grads[k] for k, v in parameters.items()}
+    assert value < first / 3 and value.dtype == np.float32
+
+
+def test_fit_of_a_differential_equation():
+    def rates(state, t, a, b, c, d):
+        prey, hunters = state
+        return np.stack([a * prey - b * prey * hunters, c * prey * hunters - d * hunters])
+
+    def solve(parameters, steps=40, h=0.05):
+        state, path = np.array([1.0, 0.8]), []
+        for n in range(steps):
+            k1 = rates(state, n * h, *parameters)
+            k2 = rates(state + h / 2 * k1, (n + 0.5) * h, *parameters)
+            k3 = rates(state + h / 2 * k2, (n + 0.5) * h, *parameters)
+            k4 = rates(state + h * k3, (n + 1) * h, *parameters)
+            state = state + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            path.append(state)
+        return np.stack(path)
+    true = np.array([1.1, 0.4, 0.2, 0.5])
+    measured = solve(true)
+    residual = lambda p: (solve(p) - measured).ravel()  # noqa: E731
+    guess = np.array([1.0, 0.5, 0.25, 0.4])
+    g = pijit.grad(lambda p: np.sum(residual(p) ** 2))(guess)
+    for k in range(4):
+        step = np.eye(4)[k] * 1e-6
+        assert g[k] == pytest.approx((np.sum(residual(guess + step) ** 2) - np.sum(residual(guess - step) ** 2)) / 2e-6,
+                                     rel=1e-6)
+    np.testing.assert_allclose(pijit.jacfwd(residual)(guess), pijit.jacrev(residual)(guess), rtol=1e-9, atol=1e-12)
+    for _ in range(8):  # Gauss and Newton
+        guess = guess - np.linalg.lstsq(pijit.jacfwd(residual)(guess), residual(guess))[0]
+    np.testing.assert_allclose(guess, true, rtol=1e-8)
+
+
+def test_random_indexes():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(3, 4, 2))
+    for _ in range(150):
+        index = []
+        for n in x.shape[:rng.integers(1, 4)]:
+            kind = rng.integers(0, 6)
+            index += [None] * int(kind == 3)
+            index.append([int(rng.integers(-n, n)), slice(None, None, int(rng.choice([-2, -1, 1, 2]))), slice(1, n), slice(None),
+                          rng.integers(-n, n, 3), np.array([int(rng.integers(n))] * 3).reshape(3, 1)][kind])
+        index = tuple(index)
+        taken = x[index]
+        w = rng.normal(size=np.shape(taken))
+        wanted = np.zeros_like(x)
+        np.add.at(wanted, index, w)
+        np.testing.assert_allclose(pijit.grad(lambda x: np.sum(x[index] * w))(x), wanted, err_msg=str(index))
+
+        def store(x):
+            y = x + 0
+            y[index] = w
+            return y
+        values, g = pijit.value_and_grad(lambda x: store(x) * x)(x)
+        assert np.array_equal(values, store(x) * x)
+        np.testing.assert_allclose(pijit.vmap(store)(np.stack([x, x])), np.stack([store(x)] * 2))
