@@ -174,13 +174,13 @@ if _typing.TYPE_CHECKING:  # what is loaded when it is asked for (tools/stubs.py
                        experimental as experimental, explanation as explanation, hal as hal, hints as hints,
                        hooks as hooks, initializer as initializer, interchange as interchange, jacobian as jacobian,
                        kinds as kinds, log as log, mindrecord as mindrecord, mint as mint, msrun as msrun,
-                       multiprocessing as multiprocessing, mutables as mutables, nn as nn, notebook as notebook,
-                       numpy as numpy, onnx as onnx, overloads as overloads, own_attributes as own_attributes,
-                       parallel as parallel, parameter as parameter, printing as printing, profiler as profiler,
-                       profiling as profiling, pytest as pytest, random as random, report as report, runtime as runtime,
-                       scipy as scipy, serialization as serialization, sparse_tensor as sparse_tensor,
-                       suggestions as suggestions, symbol as symbol, tensor_more as tensor_more, trace as trace,
-                       train as train, utils as utils)
+                       multiprocessing as multiprocessing, mutables as mutables, ndarrays as ndarrays, nn as nn,
+                       notebook as notebook, numpy as numpy, onnx as onnx, overloads as overloads,
+                       own_attributes as own_attributes, parallel as parallel, parameter as parameter,
+                       printing as printing, profiler as profiler, profiling as profiling, pytest as pytest,
+                       random as random, report as report, runtime as runtime, scipy as scipy,
+                       serialization as serialization, sparse_tensor as sparse_tensor, suggestions as suggestions,
+                       symbol as symbol, tensor_more as tensor_more, trace as trace, train as train, utils as utils)
 # -- to here --
 compat.register()
 automatic.begin()

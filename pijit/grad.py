@@ -203,8 +203,8 @@ class GradFunction(Transformed):
         if not positions:
             return for_numpy(wrt, args) and (self.positions != "all" or arrays_among(wrt))
         if self.positions != "all" and arrays_among(wrt):
-            raise TypeError("For 'grad', what is differentiated by must be ndarrays alone or Tensors alone, but got "
-                            "both. Make Tensors of the ndarrays, or leave them out of the positions.")
+            raise _check.refused("grad", "what is differentiated by", _check.value(
+                "be ndarrays alone or Tensors alone"), _check.several("both"), TypeError)
         return False
 
     def positions_among(self, args: Any) -> Any:
@@ -298,6 +298,10 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
     place of each gradient, where `get_grad` finds it; with sens_param, the last argument of a call (or the keyword
     `sens`) scales the outputs' gradients. Raises TypeError, ValueError and RuntimeError on bad positions.
 
+    fn may be written in NumPy: of ndarrays, NumPy's numbers, floats, or tuples, lists and dicts of them at the
+    positions, gradients are ndarrays of the arguments' dtypes and shapes, and values are NumPy's. TypeError for arrays
+    of integers, for ndarrays beside Tensors or weights, and for functions of NumPy's that have no rule.
+
     Example:
         >>> print(ops.grad(lambda x: x * x)(Tensor([3.0])))
         [6.]
@@ -314,7 +318,7 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
 def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
                    weights: Parameter | Sequence[Parameter] | None = None, has_aux: bool = False,
                    return_ids: bool = False, sens_param: bool = False) -> Callable[..., Any]:
-    """As `grad`, giving (fn's value, gradients).
+    """As `grad`, giving (fn's value, gradients), of Tensors or ndarrays.
 
     Args:
         fn (function): what to work on.
@@ -462,12 +466,12 @@ class GradOperation:
         return GradFunction(fn, positions, w, False, False, self.sens_param, self.get_all, single)
 
 
-def vjp(fn: Callable[..., Any], *inputs: Tensor, weights: ParameterTuple | None = None, has_aux: bool = False) -> Any:
+def vjp(fn: Callable[..., Any], *inputs: Any, weights: ParameterTuple | None = None, has_aux: bool = False) -> Any:
     """(fn(*inputs), pullback): pullback(cotangents) gives the tuple of the gradients of all inputs (and weights).
 
     Args:
         fn (function): what to work on.
-        *inputs (Tensor): the arguments.
+        *inputs (Tensor or ndarray): the arguments; of ndarrays, gradients are ndarrays.
         weights (ParameterTuple, optional): the parameters to differentiate by. Default: None.
         has_aux (bool, optional): whether fn returns further values, which are handed on. Default: False.
 
@@ -501,7 +505,8 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     """(fn(inputs), its derivative along v) in forward mode: tangents are pushed through the recorded ops.
 
     inputs and v are tensors or tuples of tensors of shapes that are equal, or to which v's broadcast. Nests with itself
-    and with reverse mode.
+    and with reverse mode. Of ndarrays or floats, fn is one of NumPy's, and both results are ndarrays; TypeError for
+    arrays of integers.
 
     Args:
         has_aux (bool, optional): whether fn returns further values, which are handed on. Default: False.

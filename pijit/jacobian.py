@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit import _C, dtype as mstype
 from pijit._C import Tensor
-from pijit.grad import Transformed, _flatten, for_numpy, record
+from pijit.grad import Transformed, _flatten, arrays_among, record
 from pijit.ops import function as F
 from pijit.vmap import vectorize
 
@@ -32,7 +32,7 @@ class JacobianFunction(Transformed):
         for p in self.positions:
             if p >= len(args):
                 raise ValueError(f"grad_position {p} is out of range for {len(args)} positional arguments.")
-        if for_numpy([args[p] for p in self.positions], args):
+        if arrays_among([args[p] for p in self.positions]):
             from pijit.ndarrays.transforms import jacobians
             return jacobians(self, args, kwargs)
         for p in self.positions:
@@ -134,8 +134,8 @@ def jacrev(fn: Callable[..., Any], grad_position: Size = 0, has_aux: bool = Fals
 
     For an output of shape `out` and an argument of shape `in`, the Jacobian has shape out + in. Several positions give
     a tuple for each output, several outputs a tuple of those; with has_aux, fn returns (output, *aux), and the
-    result is (Jacobian, aux). Raises TypeError for arguments or outputs that are not floating Tensors and ValueError
-    for positions out of range.
+    result is (Jacobian, aux). Of ndarrays, fn is one of NumPy's, and Jacobians are ndarrays. Raises TypeError for
+    arguments or outputs that are not floating Tensors or ndarrays and ValueError for positions out of range.
 
     Args:
         grad_position (int or tuple of int, optional): by which arguments to differentiate. Default: 0.

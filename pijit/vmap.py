@@ -153,6 +153,9 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     same for all; or a tuple with one for each argument, nested as the arguments are. out_axes: where the axis
     goes in fn's results, likewise. Nests with itself, with gradients and with jit.
 
+    Of ndarrays, fn is one of NumPy's: it sees arrays without the axis, and the results are ndarrays. TypeError for
+    functions of NumPy's that have no rule.
+
     fn may be a CellList, whose Cells are the elements: cell i gets element i of the mapped arguments.
 
     In fn, what differs from element to element can't be read (`if x > 0`, `x.asnumpy()`, `print(x)`) nor stored in

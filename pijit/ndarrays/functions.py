@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pijit._C import ops as _ops
-from pijit.ndarrays import products, reductions, ufuncs
+from pijit.ndarrays import products, reductions
 from pijit.ndarrays.indexing import gathered, places_of, rearranged
-from pijit.ndarrays.numbers import (common_dtype, dtype_of, holds_recorded, no_rule, normal_axes, normal_axis, not_out,
-                                    refused, tensor_dtype, tensor_of)
+from pijit.ndarrays.numbers import (common_dtype, dtype_of, holds_recorded, normal_axes, normal_axis, not_out,
+                                    refused, tensor_of)
 from pijit.ndarrays.recorded import Recorded
 from pijit.ndarrays.reductions import array_of
 
@@ -311,6 +311,8 @@ def clip(a: Any, a_min: Any = _NONE, a_max: Any = _NONE, out: Any = None, *, min
          dtype: Any = None, **kwargs: Any) -> Any:
     """As numpy.clip."""
     not_out("clip", out)
+    if kwargs:
+        raise refused("clip", "keywords of ufuncs must not be given", kwargs)
     low, high = min if a_min is _NONE else a_min, max if a_max is _NONE else a_max
     if low is not _NONE and low is not None:
         a = np.maximum(a, low)

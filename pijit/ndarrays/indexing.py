@@ -44,8 +44,8 @@ def _plain(index):
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
         if index.is_mapped:
             if index.dtype.kind == "b":
-                raise TypeError("For 'vmap', a mask that differs from element to element must not be an index, as the "
-                                "number of elements would differ. Use numpy.where(mask, x, 0).")
+                raise TypeError("In a function that vmap maps, a mask that differs from element to element must not be "
+                                "an index, as the number of elements would differ. Use numpy.where(mask, x, 0).")
             return index
         return index.value
     if isinstance(index, slice):

@@ -72,8 +72,8 @@ def value_of(t: Tensor) -> Any:
         try:
             return t.asnumpy()[()]
         except RuntimeError:
-            raise Unrecorded("For 'vmap', a value that differs from element to element must not be read or branched "
-                             "on in the mapped function. Use numpy.where, or return it.") from None
+            raise Unrecorded("In a function that vmap maps, a value that differs from element to element must not be "
+                             "read or branched on. Use numpy.where, or return it.") from None
     return t.asnumpy()[()]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pijit._C import ops as _ops
-from pijit.ndarrays.numbers import common_dtype, no_rule, normal_axes, normal_axis, not_out, refused, tensor_of
+from pijit.ndarrays.numbers import common_dtype, normal_axes, normal_axis, not_out, refused, tensor_of
 from pijit.ndarrays.recorded import Recorded
 from pijit.ndarrays.reductions import array_of
 from pijit.ndarrays.ufuncs import matmul as _matmul
@@ -52,12 +52,12 @@ def inner(a: Any, b: Any) -> Any:
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """As numpy.outer."""
     not_out("outer", out)
-    return np.reshape(a, (-1, 1)) * np.reshape(b, (1, -1))  # pyright: ignore
+    return np.reshape(a, (-1, 1)) * np.reshape(b, (1, -1))
 
 
 def vdot(a: Any, b: Any) -> Any:
     """As numpy.vdot."""
-    return dot(np.conjugate(np.reshape(a, -1)), np.reshape(b, -1))  # pyright: ignore
+    return dot(np.conjugate(np.reshape(a, -1)), np.reshape(b, -1))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
@@ -100,8 +100,8 @@ def kron(a: Any, b: Any) -> Any:
     rank = max(a.ndim, b.ndim)
     m, n = (1,) * (rank - a.ndim) + a.shape, (1,) * (rank - b.ndim) + b.shape
     wide = [(k, 1) for k in m], [(1, k) for k in n]
-    x, y = (np.reshape(v, sum(s, ())) for v, s in zip((a, b), wide))  # pyright: ignore
-    return np.reshape(x * y, tuple([i * j for i, j in zip(m, n)]))  # pyright: ignore
+    x, y = (np.reshape(v, sum(s, ())) for v, s in zip((a, b), wide))
+    return np.reshape(x * y, tuple([i * j for i, j in zip(m, n)]))
 
 
 def cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axis: Any = None) -> Any:

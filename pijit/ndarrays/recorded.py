@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit._C import Tensor, ops as _ops
+from pijit._C import Tensor
 from pijit.grad import Stand
 from pijit.ndarrays.numbers import Unrecorded, is_mapped, local, no_rule, numpy_dtype, tensor_of, value_of
 
@@ -165,26 +165,26 @@ class Recorded(Stand):
         return self.size * self.itemsize
 
     @property
-    def T(self) -> Recorded:
+    def T(self) -> Any:
         """Axes in reverse order, a view."""
-        return np.transpose(self)  # pyright: ignore
+        return np.transpose(self)
 
     @property
-    def mT(self) -> Recorded:
+    def mT(self) -> Any:
         """The last two axes exchanged, a view."""
         if self.ndim < 2:
             raise ValueError("matrix transpose with ndim < 2 is undefined")
-        return np.swapaxes(self, -1, -2)  # pyright: ignore
+        return np.swapaxes(self, -1, -2)
 
     @property
     def real(self) -> Any:
         """The real part."""
-        return np.real(self)  # pyright: ignore
+        return np.real(self)
 
     @property
     def imag(self) -> Any:
         """The imaginary part."""
-        return np.imag(self)  # pyright: ignore
+        return np.imag(self)
 
     @property
     def flat(self) -> Iterator[Any]:
@@ -227,10 +227,10 @@ class Recorded(Stand):
 
     def _of_reader(self, convert):
         if not _read_by(sys._getframe(2)):
-            raise Unrecorded(f"A number of an array that is differentiated or mapped (shape {self.shape}, {self.dtype}) "
-                             f"must not go to a function written in C or into a plain ndarray, where it would be a "
-                             f"constant. Use a function of NumPy's (numpy.sin in place of math.sin), store into "
-                             f"numpy.zeros_like(x), or give float(x) where a constant is meant.")
+            raise Unrecorded(f"A number of an array that is differentiated or mapped ({self.dtype} of shape "
+                             f"{self.shape}) must not go to a function written in C or into a plain ndarray, as it "
+                             f"would become a constant. Use a function of NumPy's (numpy.sin in place of math.sin), "
+                             f"store into numpy.zeros_like(x), or give float(x) where a constant is meant.")
         return convert(self._number())
 
     def __bool__(self) -> bool:
@@ -282,10 +282,10 @@ class Recorded(Stand):
     # -- what NumPy asks --
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TypeError(f"An array that is differentiated or mapped (shape {self.shape}, {self.dtype}) can't be made an "
-                        f"ndarray: what is computed of it would be a constant. numpy.asarray and numpy.array are not "
-                        f"needed for it; join its elements with numpy.stack or numpy.concatenate, store into "
-                        f"numpy.zeros_like of it, and give functions outside of NumPy float(x) where a constant is "
+        raise TypeError(f"An array that is differentiated or mapped ({self.dtype} of shape {self.shape}) must not be "
+                        f"made an ndarray, as what is computed of it would be a constant. Leave numpy.asarray and "
+                        f"numpy.array away; join elements with numpy.stack or numpy.concatenate, store into "
+                        f"numpy.zeros_like(x), and give functions outside of NumPy float(x) where a constant is "
                         f"meant.")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -330,15 +330,15 @@ class Recorded(Stand):
         """A view: see __init__."""
         return Recorded(take(self.tensor), self, take, place)
 
-    def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Recorded:
+    def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
         """In another shape, a view."""
-        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)  # pyright: ignore
+        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
 
-    def transpose(self, *axes: Any) -> Recorded:
+    def transpose(self, *axes: Any) -> Any:
         """With axes in another order, a view."""
         if not axes or axes[0] is None:
-            return np.transpose(self)  # pyright: ignore
-        return np.transpose(self, axes[0] if isinstance(axes[0], (tuple, list)) else axes)  # pyright: ignore
+            return np.transpose(self)
+        return np.transpose(self, axes[0] if isinstance(axes[0], (tuple, list)) else axes)
 
     def astype(self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True,
                copy: bool = True) -> Any:
@@ -361,15 +361,15 @@ class Recorded(Stand):
 
     def dot(self, b: Any, out: Any = None) -> Any:
         """As numpy.dot."""
-        return np.dot(self, b) if out is None else np.dot(self, b, out=out)  # pyright: ignore
+        return np.dot(self, b) if out is None else np.dot(self, b, out=out)
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
         """Sorts in place."""
-        self[...] = np.sort(self, axis=axis, kind=kind, order=order)  # pyright: ignore
+        self[...] = np.sort(self, axis=axis, kind=kind, order=order)
 
     def flatten(self, order: Any = "C") -> Recorded:
         """In one axis, a copy."""
-        return Recorded(np.ravel(self, order=order).tensor)  # pyright: ignore
+        return Recorded(np.ravel(self, order=order).tensor)
 
     def std(self, *args: Any, **kwargs: Any) -> Any:
         """As numpy.std."""
@@ -377,7 +377,7 @@ class Recorded(Stand):
 
     def conj(self) -> Any:
         """As numpy.conjugate."""
-        return np.conjugate(self)  # pyright: ignore
+        return np.conjugate(self)
 
     conjugate = conj
 
@@ -448,14 +448,13 @@ for _name, _ufunc in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "tr
                       "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift,
                       "rshift": np.right_shift, "divmod": np.divmod}.items():
     _operator(_name, _ufunc)
-del Recorded.__idivmod__  # pyright: ignore
+del Recorded.__idivmod__
 for _name, _ufunc in {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
                       "ne": np.not_equal}.items():
     _comparison(_name, _ufunc)
-Recorded.__hash__ = None  # pyright: ignore
+Recorded.__hash__ = None
 for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
     _unary(_name, _ufunc)
 for _name in ("sum mean var prod max min any all argmax argmin argsort ptp cumsum cumprod clip round squeeze ravel "
-              "swapaxes take repeat diagonal trace nonzero searchsorted compress choose partition argpartition").split():
-    if _name != "partition":
-        _method(_name)
+              "swapaxes take repeat diagonal trace nonzero searchsorted compress argpartition").split():
+    _method(_name)

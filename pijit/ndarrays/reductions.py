@@ -9,7 +9,7 @@ import numpy as np
 
 from pijit._C import Tensor, ops as _ops
 from pijit.ndarrays.indexing import gathered, places_of
-from pijit.ndarrays.numbers import (holds_recorded, no_rule, normal_axes, normal_axis, not_out, refused, tensor_dtype,
+from pijit.ndarrays.numbers import (holds_recorded, normal_axes, normal_axis, not_out, refused, tensor_dtype,
                                     tensor_of)
 from pijit.ndarrays.recorded import Recorded
 
@@ -257,7 +257,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         if w.shape != tuple([a.shape[k] for k in axes]):
             raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
         order = sorted(range(len(axes)), key=axes.__getitem__)
-        w = np.transpose(w, order).reshape([n if k in axes else 1 for k, n in enumerate(a.shape)])  # pyright: ignore
+        w = np.transpose(w, order).reshape([n if k in axes else 1 for k, n in enumerate(a.shape)])
     total = sum_(np.broadcast_to(w, a.shape) * np.ones((), a.dtype), axis=axes, keepdims=keepdims)
     found = sum_(a * w, axis=axes, keepdims=keepdims) / total
     return (found, total) if returned else found
@@ -338,7 +338,7 @@ def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input:
     a = Recorded(tensor_of(a, _mean_dtype(a, None)))
     axes = normal_axes(name, axis, a.ndim)
     kept = [k for k in range(a.ndim) if k not in axes]
-    rows = np.transpose(a, (*kept, *axes)).reshape(*[a.shape[k] for k in kept], -1)  # pyright: ignore
+    rows = np.transpose(a, (*kept, *axes)).reshape(*[a.shape[k] for k in kept], -1)
     n = rows.shape[-1]
     weak = not isinstance(q, (np.ndarray, np.generic, list, tuple))  # of a number, the array's dtype stays
     q = np.asarray(q, np.float64)
@@ -353,7 +353,7 @@ def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input:
     found = np.moveaxis(found, -1, 0)
     shape = tuple([1 if k in axes else n for k, n in enumerate(a.shape)]) if keepdims else tuple(
         [a.shape[k] for k in kept])
-    return np.reshape(found, (*q.shape, *shape))  # pyright: ignore
+    return np.reshape(found, (*q.shape, *shape))
 
 
 def percentile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Any:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+ALONE: _check.Check = _check.Check("be ndarrays alone or Tensors alone", None, TypeError)
+
+
 class _Slot:
     """The place of an array in the arguments; `scalar`: it was a number."""
 
@@ -43,12 +46,12 @@ def _is_array(x):
 def _tensor(name, where, x):
     """An argument as a Tensor. Raises TypeError for what has no derivative."""
     if isinstance(x, np.ndarray) and type(x) not in (np.ndarray, np.memmap):
-        raise TypeError(f"For '{name}', {where} must be a numpy.ndarray itself, but got a {type(x).__name__}. Convert "
-                        f"it with numpy.asarray.")
+        raise _check.refused(name, where, _check.type_("a numpy.ndarray itself (numpy.asarray makes one)"), x)
     dtype = x.dtype if _is_array(x) else np.dtype(np.float64)
     if dtype.name not in FLOATS:
-        raise TypeError(f"For '{name}', {where} must have dtype float16, float32 or float64 to be differentiated by, "
-                        f"but got {dtype.name}. Convert it (x.astype(float)), or leave it out of the positions.")
+        raise _check.refused(name, f"{where}, which is differentiated by,", _check.value(
+            "have dtype float16, float32 or float64 (convert it with astype, or leave it out of the positions)"),
+            dtype.name, TypeError)
     return tensor_of(x)
 
 
@@ -64,10 +67,9 @@ def _opened(name, where, x, tensors):
     if x is None:
         return None
     if isinstance(x, Tensor):
-        raise TypeError(f"For '{name}', what is differentiated by must be ndarrays alone or Tensors alone, but "
-                        f"{where} holds both.")
-    raise TypeError(f"For '{name}', {where} must be an ndarray, a float, or a tuple, list or dict of these to be "
-                    f"differentiated by, but got {_check.type_name(x)}. Leave it out of the positions.")
+        raise _check.refused(name, where, ALONE, _check.several("both"))
+    raise _check.refused(name, f"{where}, which is differentiated by,", _check.type_(
+        "an ndarray, a float, or a tuple, list or dict of these"), x)
 
 
 def _filled(x, values):
@@ -119,8 +121,8 @@ def _as_tensors(name, x):
     if isinstance(x, dict):
         return {k: _as_tensors(name, v) for k, v in x.items()}
     if isinstance(x, Tensor) or isinstance(x, np.ndarray) and x.dtype == object:
-        raise TypeError(f"For '{name}', a function of ndarrays must return arrays of numbers, but returned a "
-                        f"{'Tensor' if isinstance(x, Tensor) else 'numpy.ndarray of objects'}.")
+        raise _check.refused(name, "what a function of ndarrays returns", _check.value(
+            "be arrays of numbers"), "a Tensor" if isinstance(x, Tensor) else "an ndarray of objects", TypeError)
     return x
 
 
@@ -162,12 +164,11 @@ def _lifted(opened, fn, kwargs, has_aux=False):
         value = _called(fn, args, kwargs)
         head = value[0] if has_aux and isinstance(value, (tuple, list)) and value else value
         if not _holds_numbers(head):
-            raise TypeError(f"For '{opened.name}', the function must return an array or a number, but returned "
-                            f"{type(head).__name__}.")
+            raise _check.refused(opened.name, "what the function returns", _check.type_("an array or a number"), head)
         if local.reads != reads and not holds_recorded(head):
-            raise TypeError(f"For '{opened.name}', the function must return what it computes of its arrays, but its "
-                            f"result is a constant: float(x) or x.item() made a Python number on the way to it. "
-                            f"Leave them away.")
+            raise _check.refused(opened.name, "what the function returns", _check.value(
+                "be computed of its arrays"), "a constant, as float(x) or x.item() made a number on the way to it",
+                TypeError)
         return _as_tensors(opened.name, value)
     return flat
 
@@ -181,8 +182,8 @@ def gradients(g: Any, args: Sequence[Any], kwargs: Any, sens: Any) -> Any:
     from pijit.grad import GradFunction
     name = "value_and_grad" if g.with_value else "grad"
     if g.weights is not None:
-        raise TypeError(f"For '{name}', gradients by 'weights' must be of a function of Tensors, but got an ndarray "
-                        f"to differentiate by. Make it a Tensor, or give grad_position=None.")
+        raise _check.refused(name, "what is differentiated by beside 'weights'", _check.value(
+            "be Tensors (or nothing: grad_position=None)"), "an ndarray", TypeError)
     positions = g.positions_among(args)
     if g.positions != "all" and max(g.positions) >= len(args):
         raise RuntimeError(f"grad_position {max(g.positions)} is out of range for {len(args)} positional arguments.")
@@ -252,7 +253,8 @@ def pushed(name: str, transform: Callable[..., Any], fn: Callable[..., Any], inp
     value, push = transform(flat, tuple(opened.tensors))
 
     def push_arrays(*given):
-        given = tuple(given[0]) if len(given) == 1 and len(inputs) > 1 and isinstance(given[0], (tuple, list)) else given
+        if len(given) == 1 and len(inputs) > 1 and isinstance(given[0], (tuple, list)):
+            given = tuple(given[0])
         if len(given) != len(inputs):
             raise _check.refused(name, "the tangents", _check.length(len(inputs)), given)
         return _as_arrays(push(*tangents(given)))
@@ -286,7 +288,7 @@ def mapped(m: Any, args: Sequence[Any], kwargs: Any) -> Any:
 
     def opened(x, axis):
         if isinstance(x, Tensor):
-            raise TypeError("For 'vmap', the arguments must be ndarrays alone or Tensors alone, but got both.")
+            raise _check.refused("vmap", "the arguments", ALONE, _check.several("both"))
         if _is_array(x):
             if axis is None:
                 return x

@@ -14,8 +14,8 @@ import numpy as np
 
 from pijit._C import ops as _ops
 from pijit.grad import Stand
-from pijit.ndarrays.numbers import (common_dtype, dtype_of, holds_recorded, local, no_rule, normal_axis, not_out,
-                                    refused, tensor_dtype, tensor_of)
+from pijit.ndarrays.numbers import (common_dtype, dtype_of, holds_recorded, local, no_rule, refused, tensor_dtype,
+                                    tensor_of)
 from pijit.ndarrays.recorded import Recorded
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _copysign(a, b):
     return _ops["mul"](_ops["abs"](a), _ops["select"](below, _constant(a, -1.0), _constant(a, 1.0)))
 
 
-def _fmax(of):
+def _but_nan(of):
     def rule(a, b):
         return _ops["select"](_ops["isnan"](a), b, _ops["select"](_ops["isnan"](b), a, _ops[of](a, b)))
     return rule
@@ -97,12 +97,13 @@ DERIVED: dict[Any, Any] = {
     np.tan: _op("tan"), np.arcsin: _op("asin"), np.arccos: _op("acos"), np.arctan: _op("atan"), np.sinh: _op("sinh"),
     np.cosh: _op("cosh"), np.tanh: _op("tanh"), np.arcsinh: _op("asinh"), np.arccosh: _op("acosh"),
     np.arctanh: _op("atanh"), np.arctan2: _op("atan2"), np.hypot: _op("hypot"), np.maximum: _op("maximum"),
-    np.minimum: _op("minimum"), np.fmax: _fmax("maximum"), np.fmin: _fmax("minimum"), np.power: _power,
+    np.minimum: _op("minimum"), np.power: _power,
     np.float_power: _power, np.remainder: _op("mod"), np.fmod: _op("fmod"), np.logaddexp: _logaddexp,
     np.logaddexp2: _logaddexp2, np.copysign: _copysign, np.deg2rad: _scaled(math.pi / 180),
     np.radians: _scaled(math.pi / 180), np.rad2deg: _scaled(180 / math.pi), np.degrees: _scaled(180 / math.pi),
     np.matmul: matmul, np._core.umath.clip: _clip,
 }
+DERIVED |= {getattr(np, f"f{name[:3]}"): _but_nan(name) for name in ("maximum", "minimum")}
 if hasattr(np, "vecdot"):  # NumPy 2.1
     DERIVED[np.vecdot] = _vecdot
 # Without a derivative: NumPy's own where values can be read, else an op, where there is one.

@@ -92,7 +92,8 @@ ROWS = UFUNCS | {
     "where": (lambda x, y: np.where(x > 0.5, x * y, np.sin(y)), X, Y),
     "where, constants": (lambda x: np.where(MASK, x, 0) + np.where(MASK, 1.5, x), X),
     "clip": (lambda x: np.clip(x, 0.3, 0.6) + x.clip(max=0.5) + np.clip(x, X.T.max(), None), X),
-    "sum": (lambda x: np.sum(x * x) + x.sum(axis=0) + x.sum((0, 1), keepdims=True) + np.sum(x, -1, where=MASK).sum(), X),
+    "sum": (lambda x: np.sum(x * x) + x.sum(axis=0) + x.sum((0, 1), keepdims=True)
+            + np.sum(x, -1, where=MASK).sum(), X),
     "mean": (lambda x: np.mean(x * x) + x.mean(axis=0) + x.mean((0, 1), keepdims=True) + np.mean(x, where=MASK), X),
     "prod": (lambda x: np.prod(x) + x.prod(axis=0) * np.prod(x, axis=(0, 1), initial=2), X),
     "max": (lambda x: np.max(x) * x.max(axis=0) + np.amax(x, axis=1).sum() + np.max(x, initial=0.9, where=MASK), X),
@@ -204,12 +205,7 @@ ROWS = UFUNCS | {
 }
 # Numbers and orders are read of them, so that they have no vectorised form; of some, signs are NumPy's only where
 # values are known.
-NOT_MAPPED = {"elements in Python", "while", "builtins", "interp", "fancy indexing of values", "eigenvectors", "svd", "qr",
-              "unique", "eigh"}
-
-
-def outputs(f):
-    return lambda *args: np.asarray(f(*args))
+NOT_MAPPED = {"elements in Python", "while", "builtins", "interp", "eigenvectors", "svd", "qr", "unique", "eigh"}
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -263,8 +259,8 @@ def test_mapped_functions_are_loops(name):
 @pytest.mark.parametrize("name", ROWS)
 def test_float32_stays_float32(name):
     if name in ("numbers of NumPy", "astype", "while", "float_power") or any(
-            s in name for s in ("constants", "where", "views", "stores", "broadcast_to", "sort", "nansum", "concatenate",
-                                "stack", "sum", "mean", "max", "block", "piecewise", "nan_to_num")):
+            s in name for s in ("constants", "where", "views", "stores", "broadcast_to", "sort", "nansum",
+                                "concatenate", "stack", "sum", "mean", "max", "block", "piecewise", "nan_to_num")):
         pytest.skip("it has constants of float64")
     f, *args = ROWS[name]
     args = [x.astype(np.float32) for x in args]
@@ -478,7 +474,8 @@ def into(x, where, what):
 @pytest.mark.parametrize("f, said", [
     (np.asarray, "numpy.stack"), (lambda x: np.array([x[0], x[1]]), "numpy.stack"),
     (lambda x: np.array([x[0], 1.0], dtype=float), "numpy.stack"), (lambda x: np.float64(x[0]), "constant"),
-    (lambda x: into(x, np.zeros(2), x[0]), "numpy.zeros_like"), (lambda x: into(x, np.zeros((2, 4)), x), "numpy.zeros_like"),
+    (lambda x: into(x, np.zeros(2), x[0]), "numpy.zeros_like"),
+    (lambda x: into(x, np.zeros((2, 4)), x), "numpy.zeros_like"),
     (lambda x: np.fromiter(x, float), "constant"), (lambda x: math.sin(x[0]), "numpy.sin"),
     (lambda x: math.fsum(x), "constant"), (lambda x: sum(map(float, x)) * x, "float(x)"),
     (lambda x: float(np.sum(x)), "constant"), (lambda x: x.sum().item() * 2, "constant"),
@@ -504,15 +501,18 @@ def test_what_has_no_rule_is_refused(f, said):
 
 @pytest.mark.parametrize("f, error", [
     (lambda x: x + np.ones(3), ValueError), (lambda x: x[9], IndexError), (lambda x: x[x], IndexError),
-    (lambda x: x["a"], IndexError), (lambda x: x if x > 0.5 else -x, ValueError), (lambda x: x @ np.ones(3), ValueError),
+    (lambda x: x["a"], IndexError), (lambda x: x if x > 0.5 else -x, ValueError),
+    (lambda x: x @ np.ones(3), ValueError),
     (lambda x: np.sum(x, axis=3), np.exceptions.AxisError), (lambda x: np.sum(x, axis=(0, 0)), ValueError),
     (lambda x: np.reshape(x, (3, 3)), ValueError), (lambda x: np.concatenate([x, X]), ValueError),
     (lambda x: np.stack([x, x[1:]]), ValueError), (lambda x: np.max(x[:0]), ValueError),
     (lambda x: into(x, x, np.ones(2)), ValueError), (lambda x: into(x, np.diagonal(x[:, None]), 1.0), ValueError),
-    (lambda x: into(x, np.broadcast_to(x, (2, 4)), 1.0), ValueError), (lambda x: np.linalg.inv(x), np.linalg.LinAlgError),
+    (lambda x: into(x, np.broadcast_to(x, (2, 4)), 1.0), ValueError),
+    (lambda x: np.linalg.inv(x), np.linalg.LinAlgError),
     (lambda x: np.linalg.inv(np.outer(x, x) * 0), np.linalg.LinAlgError),
     (lambda x: np.linalg.cholesky(-np.diag(x)), np.linalg.LinAlgError), (lambda x: len(x[0]), TypeError),
-    (lambda x: list(x[0]), TypeError), (lambda x: np.split(x, 3), ValueError), (lambda x: np.transpose(x, (0, 1)), ValueError),
+    (lambda x: list(x[0]), TypeError), (lambda x: np.split(x, 3), ValueError),
+    (lambda x: np.transpose(x, (0, 1)), ValueError),
 ])
 def test_numpys_own_errors(f, error):
     for call in (f, pijit.grad(f)):
@@ -521,7 +521,8 @@ def test_numpys_own_errors(f, error):
 
 
 @pytest.mark.parametrize("x", [np.arange(3), np.array([True]), np.ones(3) * 1j, np.array(["a"]), np.array([None]),
-                               np.longdouble(2), np.int64(3), np.ma.masked_array([1.0]), [np.ones(2), 3], {"a": V, "b": "c"}])
+                               np.longdouble(2), np.int64(3), np.ma.masked_array([1.0]), [np.ones(2), 3],
+                               {"a": V, "b": "c"}])
 def test_arguments_without_derivatives_are_refused(x):
     f = lambda x: np.sum(x * 2)  # noqa: E731
     for transform in (pijit.grad(f), pijit.value_and_grad(f), pijit.jacfwd(f), pijit.jacrev(f), pijit.hessian(f),
@@ -536,7 +537,7 @@ def test_neighbours_of_arrays():
     weight = pijit.Parameter(pijit.Tensor(W), name="w")
     with pytest.raises(TypeError, match="Tensors alone"):
         pijit.grad(lambda x, y: (x * y).sum(), (0, 1))(t, V)
-    with pytest.raises(TypeError, match="'weights'"):
+    with pytest.raises(TypeError, match="weights"):
         pijit.grad(lambda x: (weight * pijit.Tensor(x)).sum(), 0, weight)(V)
     with pytest.raises(TypeError):
         pijit.grad(lambda pair: pair[0].sum())([V, t])
@@ -692,8 +693,8 @@ def test_random_indexes():
         for n in x.shape[:rng.integers(1, 4)]:
             kind = rng.integers(0, 6)
             index += [None] * int(kind == 3)
-            index.append([int(rng.integers(-n, n)), slice(None, None, int(rng.choice([-2, -1, 1, 2]))), slice(1, n), slice(None),
-                          rng.integers(-n, n, 3), np.array([int(rng.integers(n))] * 3).reshape(3, 1)][kind])
+            index.append([int(rng.integers(-n, n)), slice(None, None, int(rng.choice([-2, -1, 1, 2]))), slice(1, n),
+                          slice(None), rng.integers(-n, n, 3), np.full((3, 1), rng.integers(n))][kind])
         index = tuple(index)
         taken = x[index]
         w = rng.normal(size=np.shape(taken))
