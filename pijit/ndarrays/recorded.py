@@ -85,25 +85,30 @@ class Recorded(Stand):
 
     __slots__ = ("__weakref__", "_base", "_changes", "_held", "_place", "_seen", "_take")
 
+    _changes: list[int]  # how often what it is a view of was stored into; one list for all views of an array
+
     __array_priority__ = 1e6
 
     def __init__(self, tensor: Tensor, base: Recorded | None = None, take: Callable[[Tensor], Tensor] = _identity,
                  place: Callable[[Tensor, Tensor], Tensor] | None = None) -> None:
         """Of a view, `take` makes it of what `base` holds, and `place` gives what base holds with it stored."""
         self._held, self._base, self._take, self._place = tensor, base, take, place
-        self._changes = 0
-        self._seen = 0 if base is None else base.version
-
-    @property
-    def version(self) -> int:
-        """Grows with each change."""
-        return self._changes if self._base is None else self._changes + self._base.version
+        self._changes = [0] if base is None else base._changes
+        self._seen = self._changes[0]
 
     @property
     def tensor(self) -> Tensor:
         """The value now."""
-        if self._base is not None and self._base.version != self._seen:
-            self._held, self._seen = self._take(self._base.tensor), self._base.version
+        now = self._changes[0]
+        if self._seen != now:
+            old, x = [], self  # views of views may be many
+            while x._seen != now:
+                old.append(x)
+                if x._base is None:
+                    raise RuntimeError("an array that is no view is always up to date")
+                x = x._base
+            for x in reversed(old):
+                x._held, x._seen = x._take(x._base._held), now
         return self._held
 
     @property
@@ -118,14 +123,16 @@ class Recorded(Stand):
 
     def store(self, tensor: Tensor) -> None:
         """Takes another value of the same shape and dtype, in what it is a view of, too."""
-        if self._base is None:
-            self._changes += 1
-        else:
-            if self._place is None:
+        x, changed = self, [(self, tensor)]
+        while x._base is not None:
+            if x._place is None:
                 raise ValueError("assignment destination is read-only")
-            self._base.store(self._place(self._base.tensor, tensor))
-            self._seen = self._base.version
-        self._held = tensor
+            tensor = x._place(x._base.tensor, tensor)
+            x = x._base
+            changed.append((x, tensor))
+        self._changes[0] += 1
+        for x, x._held in changed:
+            x._seen = self._changes[0]
 
     # -- what it looks like --
 

@@ -94,6 +94,7 @@ class _Opened:
     """The arguments at some positions, opened."""
 
     def __init__(self, name: str, args: Sequence[Any], positions: Sequence[int]) -> None:
+        _C.pause_capture(_C.pause_capture(True))  # a capture ends here, and calls the transform as a whole
         self.name, self.args, self.positions = name, args, positions
         self.tensors: list[Tensor] = []
         self.forms = [_opened(name, f"argument {p}", args[p], self.tensors) for p in positions]
@@ -306,6 +307,7 @@ def mapped(m: Any, args: Sequence[Any], kwargs: Any) -> Any:
             raise _check.refused("vmap", f"the axis of a {type(x).__name__} in 'in_axes'",
                                  _check.value("be None, as only arrays are mapped"), axis, RuntimeError)
         return x
+    _C.pause_capture(_C.pause_capture(True))  # as in _Opened
     form = opened(tuple(args), m.in_axes)
 
     def flat(*given):

@@ -101,7 +101,7 @@ DERIVED: dict[Any, Any] = {
     np.float_power: _power, np.remainder: _op("mod"), np.fmod: _op("fmod"), np.logaddexp: _logaddexp,
     np.logaddexp2: _logaddexp2, np.copysign: _copysign, np.deg2rad: _scaled(math.pi / 180),
     np.radians: _scaled(math.pi / 180), np.rad2deg: _scaled(180 / math.pi), np.degrees: _scaled(180 / math.pi),
-    np.matmul: matmul, np._core.umath.clip: _clip,
+    np.matmul: matmul, (getattr(np, "_core", None) or np.core).umath.clip: _clip,
 }
 DERIVED |= {getattr(np, f"f{name[:3]}"): _but_nan(name) for name in ("maximum", "minimum")}
 if hasattr(np, "vecdot"):  # NumPy 2.1

@@ -352,6 +352,38 @@ def test_arguments_stay_as_they_are():
     assert np.array_equal(x, V) and not constant.any()
 
 
+def test_views_of_views():
+    def shrunk(x):
+        whole = x + 0
+        part = whole
+        for _ in range(3000):
+            part = part[1:]
+        part[0] = x[0] * 7
+        return whole * whole
+    x = np.arange(3002.0)
+    wanted = 2 * x
+    wanted[3000], wanted[0] = 0, 0
+    assert pijit.grad(shrunk)(x).tolist() == wanted.tolist()
+    assert np.array_equal(pijit.value_and_grad(shrunk)(x)[0], shrunk(x))
+
+    def swapped(x):
+        y = x * 1
+        first, turned = y[0], y.T
+        first[:], y[1] = y[1] * 2, first * 3  # NumPy's order: the right side first, then each store
+        turned += first.sum()
+        return y * first[0]
+    np.testing.assert_allclose(pijit.value_and_grad(swapped)(X)[0], swapped(X), rtol=1e-12)
+
+
+def test_graph_mode_changes_nothing():
+    pijit.set_context(mode=pijit.GRAPH_MODE)
+    try:
+        assert pijit.grad(lambda p: p[0] @ p[1])((V, W))[0].tolist() == W.tolist()
+        assert np.allclose(pijit.vmap(pijit.grad(lambda x: np.sum(x ** 2)))(X), 2 * X)
+    finally:
+        pijit.set_context(mode=pijit.PYNATIVE_MODE)
+
+
 def test_containers():
     def loss(parameters, x, scale=1.0):
         hidden = x
