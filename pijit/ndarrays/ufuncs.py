@@ -209,11 +209,16 @@ def _small_power(x, n, given):
     for others."""
     if not isinstance(x, Recorded) or given[0].kind != "f" or isinstance(n, Stand):
         return None
-    if given[1] not in (int, float):
-        if n.ndim or common_dtype(x, n) != x.dtype:
+    if type(n) not in (int, float):
+        if given[1].kind not in "iuf" or common_dtype(x, n) != x.dtype:
             return None
+        if np.ndim(n):
+            none = np.asarray(n) == 0  # where the power is 1 whatever x is
+            return np.power(np.where(none, np.ones((), x.dtype), x), Recorded(tensor_of(n))) if none.any() else None
         n = n.item()
     t = x.tensor
+    if n == 0:
+        return Recorded(tensor_of(np.ones(x.shape, x.dtype)))
     if n == 0.5:
         return Recorded(_ops["sqrt"](t))
     if n == -1:

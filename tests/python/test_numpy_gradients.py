@@ -291,6 +291,10 @@ def test_closed_forms():
 def test_powers_at_zero_have_all_derivatives():
     third = pijit.grad(pijit.grad(pijit.grad(lambda s: s ** 3)))
     assert third(0.0) == 6 and pijit.grad(pijit.grad(lambda s: s ** 2))(np.float64(0)) == 2
+    x = np.array([0.0, -1, 2])
+    assert pijit.grad(lambda x: np.sum(x ** 0 + x ** np.float64(2)))(x).tolist() == [0, -2, 4]
+    assert pijit.grad(lambda x: np.sum(x ** np.array([0.0, 2, 3])))(x).tolist() == [0, -2, 12]
+    assert pijit.grad(lambda x: np.sum(x ** [1, 2, 3] + x ** np.arange(3)))(x).tolist() == [1, -1, 16]
     assert pijit.jvp(lambda x: x ** 3, -V, V)[1].tolist() == pytest.approx(list(3 * V ** 3))
 
 
