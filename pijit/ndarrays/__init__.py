@@ -10,7 +10,7 @@ ufuncs.py       rules of ufuncs
 functions.py    rules of NumPy's other functions
 reductions.py   of these, the ones that join elements
 products.py     of these, products and linear algebra
-own_python.py   functions that NumPy wrote in Python, run on recorded arrays
+indexing.py     elements, read and stored by any index
 transforms.py   grad, vmap, jvp and the others, of ndarrays
 
 Whatever has no rule raises TypeError. No array becomes a constant silently: NumPy can't convert a recorded array, and
