@@ -3,239 +3,16 @@
 // or would leave the region, is the loop's own.
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <exception>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "region/array_loop.h"
 #include "region/loops.h"
-#include "runtime/fp_status.h"
+#include "region/raised_loop.h"
 
 namespace pijit::region {
 
 namespace {
-
-constexpr int64_t kBlock = 512;
-constexpr unsigned kTold = kFpInvalid | kFpDivide | kFpOverflow;
-
-// --- as a run has it
-
-struct RaisedLoop {
-  enum Kind : uint8_t { kElements, kNumber, kPlaces, kTurn };
-  struct Input {
-    Kind kind = kElements;
-    DType type = DType::F64;
-    size_t word = 0;    // of kElements: the address of the first, and the step; else the number
-    size_t stores = 0;  // of the same turn before it
-  };
-  struct Result {
-    std::unique_ptr<ArrayLoop> loop;
-    DType type = DType::F64;
-    size_t word = 0;  // of a store: address and step; of a sum or a last value: the number
-  };
-  std::vector<Input> inputs;
-  std::vector<Result> stores, sums, lasts;
-  std::vector<int64_t> words;
-  // Calls in a row that did nothing, as turns need each other's results or would leave. Most later
-  // ones do not try.
-  unsigned refused = 0;
-  // Of the loop's poll: the word that has the address, and the bits.
-  size_t poll = 0;
-  uint32_t mask = 0;
-
-  // Fewer turns take less time one by one. Sums wait for each other in any case.
-  int64_t least() const {
-    constexpr int64_t kFirst = 48, kEach = 16, kOfSums = 4;
-    const auto results = static_cast<int64_t>(stores.size() + sums.size() + lasts.size());
-    return (kFirst + kEach * results) * (stores.empty() ? kOfSums : 1);
-  }
-  bool is_awaited() const {
-    return mask != 0 && (*reinterpret_cast<const volatile uint32_t*>(words[poll]) & mask) != 0;
-  }
-};
-
-int64_t size(DType t) { return static_cast<int64_t>(size_of(t)); }
-
-struct Reach {
-  int64_t begin, end;
-};
-Reach reach(int64_t at, int64_t step, int64_t turns, int64_t bytes) {
-  const int64_t far = at + step * (turns - 1);
-  return {std::min(at, far), std::max(at, far) + bytes};
-}
-
-// Do turns find in memory what they would if they came one after the other?
-bool is_apart(const RaisedLoop& r, int64_t turns) {
-  const int64_t* w = r.words.data();
-  auto meet = [&](size_t a, DType of_a, size_t b, DType of_b) {
-    const Reach x = reach(w[a], w[a + 1], turns, size(of_a));
-    const Reach y = reach(w[b], w[b + 1], turns, size(of_b));
-    return x.begin < y.end && y.begin < x.end;
-  };
-  for (size_t k = 0; k < r.stores.size(); ++k) {
-    const auto& s = r.stores[k];
-    auto same = [&](size_t word, DType t) {
-      return w[word] == w[s.word] && w[word + 1] == w[s.word + 1] && size(t) == size(s.type);
-    };
-    if (std::abs(w[s.word + 1]) < size(s.type)) return false;
-    for (size_t j = 0; j < k; ++j)
-      if (meet(s.word, s.type, r.stores[j].word, r.stores[j].type) &&
-          !same(r.stores[j].word, r.stores[j].type))
-        return false;
-    for (const auto& in : r.inputs)
-      if (in.kind == RaisedLoop::kElements && meet(s.word, s.type, in.word, in.type) &&
-          (in.stores > k || !same(in.word, in.type)))
-        return false;
-  }
-  return true;
-}
-
-template <class T>
-void spread(const char* from, char* to, int64_t step, int64_t n) {
-  for (int64_t k = 0; k < n; ++k) std::memcpy(to + k * step, from + k * sizeof(T), sizeof(T));
-}
-void commit(const char* from, char* to, int64_t step, int64_t n, int64_t bytes) {
-  if (step == bytes)
-    std::memcpy(to, from, static_cast<size_t>(n * bytes));
-  else if (bytes == 8)
-    spread<int64_t>(from, to, step, n);
-  else if (bytes == 4)
-    spread<int32_t>(from, to, step, n);
-  else if (bytes == 2)
-    spread<int16_t>(from, to, step, n);
-  else
-    spread<char>(from, to, step, n);
-}
-
-// False: a turn would leave.
-template <class T>
-bool add_up(T* sum, const T* x, int64_t n) {
-  T s = *sum;
-  for (int64_t k = 0; k < n; ++k) {
-    if constexpr (std::is_same_v<T, int64_t>) {
-      if (__builtin_add_overflow(s, x[k], &s)) return false;
-    } else {
-      s += x[k];
-    }
-  }
-  *sum = s;
-  return true;
-}
-bool add_up(DType t, int64_t* sum, const char* x, int64_t n) {
-  if (t == DType::I64) return add_up(sum, reinterpret_cast<const int64_t*>(x), n);
-  return add_up(reinterpret_cast<double*>(sum), reinterpret_cast<const double*>(x), n);
-}
-
-const int64_t* places() {
-  static const auto all = [] {
-    std::array<int64_t, kBlock> a{};
-    for (size_t k = 0; k < a.size(); ++k) a[k] = static_cast<int64_t>(k);
-    return a;
-  }();
-  return all.data();
-}
-
-class Runner {
- public:
-  explicit Runner(RaisedLoop& r) : r_(r) {}
-
-  // How many turns were done.
-  int64_t run(int64_t turns) {
-    constexpr unsigned kMostRefused = 8, kAgain = 64;
-    if (r_.refused >= kMostRefused && ++r_.refused % kAgain != 0) return 0;
-    int64_t done = 0;
-    if (is_apart(r_, turns))
-      while (turns - done >= r_.least() && !r_.is_awaited()) {
-        const int64_t n = std::min(kBlock, turns - done);
-        if (!block(done, n)) break;
-        done += n;
-      }
-    r_.refused = done > 0 ? 0 : r_.refused + 1;
-    return done;
-  }
-
- private:
-  // False: nothing was done, as a turn would leave, or there is no memory for code.
-  bool block(int64_t first, int64_t n) {
-    try {
-      return try_block(first, n);
-    } catch (const std::exception&) {
-      return false;
-    }
-  }
-  bool try_block(int64_t first, int64_t n) {
-    clear_fp_flags();
-    for (size_t k = 0; k < r_.stores.size(); ++k)
-      compute(*r_.stores[k].loop, first, 0, n, stored_[k].data(), size(r_.stores[k].type));
-    std::array<int64_t, kMost> sums{}, lasts{};
-    for (size_t k = 0; k < r_.sums.size(); ++k) {
-      compute(*r_.sums[k].loop, first, 0, n, added_.data(), 8);
-      sums[k] = r_.words[r_.sums[k].word];
-      if (!add_up(r_.sums[k].type, &sums[k], added_.data(), n)) return false;
-    }
-    for (size_t k = 0; k < r_.lasts.size(); ++k)
-      compute(*r_.lasts[k].loop, first, n - 1, 1, reinterpret_cast<char*>(&lasts[k]), 8);
-    if (fp_flags() & kTold) return false;
-    for (size_t k = 0; k < r_.stores.size(); ++k) {
-      const auto& s = r_.stores[k];
-      const int64_t step = r_.words[s.word + 1];
-      commit(stored_[k].data(), reinterpret_cast<char*>(r_.words[s.word] + first * step), step, n,
-             size(s.type));
-    }
-    for (size_t k = 0; k < r_.sums.size(); ++k) r_.words[r_.sums[k].word] = sums[k];
-    for (size_t k = 0; k < r_.lasts.size(); ++k) r_.words[r_.lasts[k].word] = lasts[k];
-    return true;
-  }
-
-  // n elements from `from` on, of the block that begins with the turn `first`.
-  void compute(ArrayLoop& loop, int64_t first, int64_t from, int64_t n, char* to, int64_t bytes) {
-    std::array<char*, ArrayLoop::kMostOperands> at;
-    std::array<int64_t, ArrayLoop::kMostOperands> steps;
-    size_t k = 0;
-    for (const auto& in : r_.inputs) {
-      const int64_t* word = &r_.words[in.word];
-      steps[k] = 0;
-      switch (in.kind) {
-        case RaisedLoop::kElements:
-          at[k] = reinterpret_cast<char*>(word[0] + (first + from) * word[1]);
-          steps[k] = word[1];
-          break;
-        case RaisedLoop::kNumber:
-          at[k] = const_cast<char*>(reinterpret_cast<const char*>(word));
-          break;
-        case RaisedLoop::kPlaces:
-          at[k] = const_cast<char*>(reinterpret_cast<const char*>(places() + from));
-          steps[k] = sizeof(int64_t);
-          break;
-        case RaisedLoop::kTurn:
-          turn_ = first;
-          at[k] = reinterpret_cast<char*>(&turn_);
-          break;
-      }
-      ++k;
-    }
-    at[k] = to;
-    steps[k] = bytes;
-    loop.run(1, &n, at.data(), steps.data());
-  }
-
-  RaisedLoop& r_;
-  int64_t turn_ = 0;
-
- public:
-  static constexpr size_t kMost = 6;  // stores, sums or last values
-
- private:
-  using Memory = std::array<char, 8 * kBlock>;
-  alignas(64) std::array<Memory, kMost> stored_;
-  alignas(64) Memory added_;
-};
-
-int64_t run_raised(int64_t which, int64_t turns, int64_t) {
-  return Runner(*reinterpret_cast<RaisedLoop*>(which)).run(turns);
-}
 
 // --- as code is made
 
@@ -809,7 +586,7 @@ class Raising {
       need(!is_inside(v) || (it != vectors_.end() && reached[static_cast<size_t>(it->second.id)]));
     }
     for (const auto& list : {&made_->stores, &made_->sums, &made_->lasts})
-      need(list->size() <= Runner::kMost);
+      need(list->size() <= RaisedLoop::kMost);
     need(made_->inputs.size() < static_cast<size_t>(ArrayLoop::kMostOperands));
     // what a turn is given of the one before it
     for (size_t k = 0; k < head.params.size(); ++k)
@@ -893,7 +670,7 @@ class Raising {
     b.otherwise = before;
     b.next = {prepares, {}};
     Block& own = f_.blocks[static_cast<size_t>(prepares)];
-    own.instrs = code;
+    own.instrs = std::move(code);
     own.next = std::move(after);
     f_.kept.push_back(made_);
   }

@@ -61,8 +61,8 @@ class VectorLoop:
             turns = r.choice(("range(3)", "range(-1, 2)", "range(1, 5)", "range(2)", "range(0)", "range(7)"))
             x = f"{r.choice('abc')}[i + d]"
             return f"for d in {turns}: " + r.choice((
-                f"s += {x}", f"t = t + {x} * d", f"u += p[i] + d", f"{self.element()} = {x} * 0.5",
-                f"s += {x} if {x} > {self.number(1)} else d", f"k = k + d * q[i]"))
+                f"s += {x}", f"t = t + {x} * d", "u += p[i] + d", f"{self.element()} = {x} * 0.5",
+                f"s += {x} if {x} > {self.number(1)} else d", "k = k + d * q[i]"))
         if kind <= 3:
             return f"{self.element()} = {self.number()}"
         if kind == 4:
