@@ -279,7 +279,8 @@ class Emitter : Registers {
     for (int k = 0; k < kOperands; ++k) node->setArg(static_cast<size_t>(k) + 2, operands[k]);
     int returns = 0, other = 0;
     for (size_t k = 0; k < f_.exits.size(); ++k)
-      (f_.exits[k].returns ? returns : other) = static_cast<int>(k);
+      if (f_.exits[k].as == kNoExit)  // who runs it knows of no copies
+        (f_.exits[k].returns ? returns : other) = static_cast<int>(k);
     if (result() == Type::kF64) {
       x86::Xmm r = cc_.newXmmSd();
       node->setRet(0, r);

@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+import pijit as ms
+
 PROGRAM = """
 import gc, sys, threading
 import pijit as ms
@@ -159,3 +161,26 @@ def test_on_a_small_stack(kind, stack):
 @pytest.mark.parametrize("kind", [k for k in KINDS if k not in ("generator", "operator", "repr", "==", "property")])
 def test_behind_a_high_limit(kind):
     run(kind, [900, 20000], limit=50000)
+
+
+def test_short_loops_in_a_function_that_calls_itself():
+    """They become their turns, each of which leaves where the loop's would."""
+    def f(n, x):
+        s = 0
+        for k in range(0, 4):
+            s += k
+        if n > 0:
+            return f(n - 1, x) + s // (x - 3)
+        for k in range(3):
+            s += k * x
+        return s
+
+    def outcome(g, *args):
+        try:
+            return g(*args)
+        except ZeroDivisionError as e:
+            return str(e)
+    j = ms.jit(f)
+    for x in (1, 3, 10**18, 10**30, 2.5, 4):
+        for n in (0, 1, 5, 30, 0):
+            assert outcome(j, n, x) == outcome(f, n, x), (n, x)

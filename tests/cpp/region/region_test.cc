@@ -247,6 +247,26 @@ TEST(Region, VectorsLeaveTheLastTurnsToTheLoop) {
       }
 }
 
+// Who runs a function that calls itself knows its first exits alone.
+TEST(Region, CopiesOfExitsAreLeftByTheirOriginals) {
+  Function f = Function::parse(R"(b0():
+  %0 = input i64 0
+  %1 = const i64 7
+  %2 = idiv %1 %0 else 2
+  exit 1
+exit 0: %0
+exit 1: %2 returns
+exit 2: as 0 %0
+depth 1
+)");
+  std::vector<int64_t> words(8);
+  words[1] = 100;
+  EXPECT_EQ(compiled(f)->run(words.data()), 0);
+  words[0] = 2;
+  EXPECT_EQ(compiled(f)->run(words.data()), 1);
+  EXPECT_EQ(words[0], 3);
+}
+
 TEST(Region, VerifyFindsWhatIsNotThere) {
   EXPECT_THROW(
       Function::parse("b0():\n  %0 = iadd %1 %1\n  %1 = const i64 1\n  exit 0\nexit 0: %0\n")
