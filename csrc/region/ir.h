@@ -163,8 +163,9 @@ void select_ways(Function& f);
 // Addresses as the processor adds them up, with what does not change in a loop apart.
 void split_addresses(Function& f);
 void optimize(Function& f);  // all of that
-// Loops over elements begin with vectors, and go on turn by turn where those end. The last pass.
-void raise_loops(Function& f);
+// Loops over elements begin with vectors, and go on turn by turn where those end, or get what the
+// turn before stored in a register. The last pass.
+void vectorize_loops(Function& f);
 
 // --- execution
 class Code {

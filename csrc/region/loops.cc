@@ -44,6 +44,12 @@ void Flow::add_loop(const Function& f, int head) {
   loops_.push_back(std::move(l));
 }
 
+bool Flow::is_innermost(const Loop& l) const {
+  return std::none_of(loops_.begin(), loops_.end(), [&](const Loop& o) {
+    return o.head != l.head && l.body[static_cast<size_t>(o.head)];
+  });
+}
+
 std::vector<int> Flow::homes(const Function& f) const {
   std::vector<int> home(f.instrs.size(), -1);
   for (int b : order_) {

@@ -21,6 +21,7 @@ class Flow {
   const std::vector<int>& into(int b) const { return into_[static_cast<size_t>(b)]; }
   // Inner ones first.
   const std::vector<Loop>& loops() const { return loops_; }
+  bool is_innermost(const Loop& l) const;
   // By value: the block that has it.
   std::vector<int> homes(const Function& f) const;
 

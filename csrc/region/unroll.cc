@@ -179,12 +179,8 @@ class Unrolling {
 
 bool unroll_one(Function& f) {
   const Flow flow(f);
-  for (const Loop& l : flow.loops()) {
-    const bool inner = std::none_of(flow.loops().begin(), flow.loops().end(), [&](const Loop& o) {
-      return o.head != l.head && l.body[static_cast<size_t>(o.head)];
-    });
-    if (inner && Unrolling(f, flow, l).run()) return true;
-  }
+  for (const Loop& l : flow.loops())
+    if (flow.is_innermost(l) && Unrolling(f, flow, l).run()) return true;
   return false;
 }
 

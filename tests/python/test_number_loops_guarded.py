@@ -7,27 +7,12 @@ import sys
 import pytest
 
 PROGRAM = '''
-import ctypes, mmap, signal, sys
+import signal, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
 import number_loops
+from guarded_memory import guarded
 import pijit as ms
-
-LIBC, PAGE, kept = ctypes.CDLL(None, use_errno=True), mmap.PAGESIZE, []
-
-
-def guarded(a, front):
-    """A copy of an array between two pages that nobody may touch."""
-    pages = -(-a.nbytes // PAGE)
-    memory = mmap.mmap(-1, (pages + 2) * PAGE)
-    kept.append(memory)  # its pages stay as they are
-    base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    for page in (0, pages + 1):
-        assert LIBC.mprotect(ctypes.c_void_p(base + page * PAGE), PAGE, 0) == 0
-    at = base + (PAGE if front else PAGE * (pages + 1) - a.nbytes)
-    b = np.frombuffer((ctypes.c_char * a.nbytes).from_address(at), a.dtype).reshape(a.shape)
-    b[...] = a
-    return b
 
 
 def called(f, args):
@@ -68,5 +53,44 @@ assert stored > 10, stored
 @pytest.mark.parametrize("seed", [60_000, 70_000])
 def test_nothing_is_touched_beside_arrays(seed):
     r = subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM, str(pathlib.Path(__file__).parent), str(seed)],
+                       capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr[-2000:]
+
+
+VECTORS = '''
+import math, sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+import vector_loops
+from guarded_memory import guarded, kept
+import pijit as ms
+
+
+def called(f, args):
+    try:
+        f(*args)
+    except Exception:
+        pass
+    return [a.tobytes() for a in args if isinstance(a, np.ndarray)]
+
+
+for seed in range(int(sys.argv[2]), int(sys.argv[2]) + 150):
+    program = vector_loops.VectorLoop(seed)
+    scope = {"np": np, "math": math}
+    exec(program.text, scope)
+    jitted = ms.jit(scope["f"])
+    for call in range(8):
+        kept.clear()
+        args = program.arguments(8 * seed + call)[0]
+        both = [[guarded(np.ascontiguousarray(a), call % 2) if isinstance(a, np.ndarray) else a for a in args]
+                for _ in range(2)]
+        called(scope["f"], both[0]), called(jitted, both[1])
+'''
+
+
+@pytest.mark.parametrize("seed", [10_000, 20_000])
+def test_vectors_touch_nothing_beside_arrays(seed):
+    """Nor what turns would read only under a condition that does not hold."""
+    r = subprocess.run([sys.executable, "-W", "ignore", "-c", VECTORS, str(pathlib.Path(__file__).parent), str(seed)],
                        capture_output=True, text=True)
     assert r.returncode == 0, r.stderr[-2000:]

@@ -56,7 +56,13 @@ class VectorLoop:
 
     def statement(self):
         r = self.r
-        kind = r.randint(0, 12)
+        kind = r.randint(0, 13)
+        if kind == 13:  # only a part of the turns has such an element
+            v = r.choice("abc")
+            test, at = r.choice(((f"i < len({v})", "i"), (f"len({v}) > i", "i"), (f"i + 1 < len({v})", "i + 1"),
+                                 (f"i >= 3 and i < len({v})", "i - 3"), (f"not i >= len({v})", "i")))
+            return f"if {test}: " + r.choice((f"{self.element()} = {v}[{at}] * 0.5", f"s += {v}[{at}]",
+                                              f"t = {v}[{at}] + 1.0", f"{v}[{at}] = {self.number(1)}"))
         if kind == 12:
             turns = r.choice(("range(3)", "range(-1, 2)", "range(1, 5)", "range(2)", "range(0)", "range(7)"))
             x = f"{r.choice('abc')}[i + d]"
@@ -86,7 +92,7 @@ class VectorLoop:
         n = r.choice((1, 5, 23, 24, 25, 60, 130, 511, 512, 513, 700, 1300))
         dtype = r.choice((np.float64, np.float64, np.float64, np.float32))
         room = (g.random(6 * n + 20) * 4 - 2).astype(dtype)
-        kind = r.randint(0, 6)
+        kind = r.randint(0, 8)
         vectors = [room[k * (n + 3):][:n] for k in range(3)]
         if kind == 1:
             vectors = [room[k:][:n] for k in (0, 1, 4)]
@@ -98,6 +104,9 @@ class VectorLoop:
             vectors[1] = vectors[0]
         if kind == 5:
             vectors[2] = g.random(n + 3)
+        if kind >= 7:
+            k = r.randrange(3)
+            vectors[k] = vectors[k][:n // 2]
         whole = r.choice((np.int64, np.int32, np.uint8, np.int16))
         p = g.integers(0, 100, n + 2).astype(r.choice((np.int64, np.int32, np.uint8)))
         q = g.integers(0, 100, n).astype(whole)

@@ -186,7 +186,7 @@ exit 1: %0
   }
 }
 
-// b[i] = a[i + 1] / c[i], and the sum of what is stored: until i is n, or c[i] is 0.
+// From i = 1 on: b[i] = a[i + 1] / c[i], and the sum of what is stored: until i is n, or c[i] is 0.
 constexpr const char* kQuotients = R"(b0():
   %0 = input ptr 0
   %1 = input ptr 1
@@ -196,7 +196,7 @@ constexpr const char* kQuotients = R"(b0():
   %5 = const i64 0
   %6 = const i64 1
   %7 = const f64 0
-  jump b1(%5 %7 %7)
+  jump b1(%6 %7 %7)
 b1(%8: i64, %9: f64, %10: f64):
   %11 = ilt %8 %3
   branch %11 b2() b3()
@@ -218,12 +218,13 @@ exit 1: %8 %9 %10
 
 TEST(Region, VectorsLeaveTheLastTurnsToTheLoop) {
   const Function plain = Function::parse(kQuotients);
-  Function raised = plain;
-  raise_loops(raised);
-  raised.verify();
-  ASSERT_EQ(raised.kept.size(), 1u);
+  Function vectors = plain;
+  vectorize_loops(vectors);
+  vectors.verify();
+  ASSERT_EQ(vectors.kept.size(), 1u);
   constexpr size_t kMost = 1300;
-  for (const int64_t n : {0, 1, 23, 24, 25, 511, 512, 513, 600, 1200})
+  for (const int64_t n : {INT64_MIN, INT64_MIN + 9, int64_t{0}, int64_t{1}, int64_t{60},
+                          int64_t{511}, int64_t{512}, int64_t{513}, int64_t{600}, int64_t{1200}})
     for (const int64_t zero : {-1, 0, 30, 513, 599})
       for (const int64_t length : {int64_t{100}, n + 1}) {
         std::vector<double> a(kMost), c(kMost);
@@ -242,8 +243,8 @@ TEST(Region, VectorsLeaveTheLastTurnsToTheLoop) {
           return std::tuple(exit, words, b);
         };
         const auto wanted = run(*interpreted(plain));
-        EXPECT_EQ(run(*interpreted(raised)), wanted) << n << " " << zero << " " << length;
-        EXPECT_EQ(run(*compiled(raised)), wanted) << n << " " << zero << " " << length;
+        EXPECT_EQ(run(*interpreted(vectors)), wanted) << n << " " << zero << " " << length;
+        EXPECT_EQ(run(*compiled(vectors)), wanted) << n << " " << zero << " " << length;
       }
 }
 

@@ -8,7 +8,7 @@
 
 namespace pijit::region {
 
-struct RaisedLoop {
+struct VectorLoop {
   static constexpr size_t kMost = 6;  // stores, sums or last values
 
   enum Kind : uint8_t { kElements, kNumber, kPlaces, kTurn };
@@ -45,6 +45,6 @@ struct RaisedLoop {
 };
 
 // Of type CallOut: how many of so many turns were done.
-int64_t run_raised(int64_t loop, int64_t turns, int64_t);
+int64_t run_vectors(int64_t loop, int64_t turns, int64_t);
 
 }  // namespace pijit::region

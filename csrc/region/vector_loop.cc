@@ -1,4 +1,4 @@
-#include "region/raised_loop.h"
+#include "region/vector_loop.h"
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ Reach reach(int64_t at, int64_t step, int64_t turns, int64_t bytes) {
 }
 
 // Do turns find in memory what they would if they came one after the other?
-bool is_apart(const RaisedLoop& r, int64_t turns) {
+bool is_apart(const VectorLoop& r, int64_t turns) {
   const int64_t* w = r.words.data();
   auto meet = [&](size_t a, DType of_a, size_t b, DType of_b) {
     const Reach x = reach(w[a], w[a + 1], turns, size(of_a));
@@ -45,7 +45,7 @@ bool is_apart(const RaisedLoop& r, int64_t turns) {
           !same(r.stores[j].word, r.stores[j].type))
         return false;
     for (const auto& in : r.inputs)
-      if (in.kind == RaisedLoop::kElements && meet(s.word, s.type, in.word, in.type) &&
+      if (in.kind == VectorLoop::kElements && meet(s.word, s.type, in.word, in.type) &&
           (in.stores > k || !same(in.word, in.type)))
         return false;
   }
@@ -99,7 +99,7 @@ const int64_t* places() {
 
 class Runner {
  public:
-  explicit Runner(RaisedLoop& r) : r_(r) {}
+  explicit Runner(VectorLoop& r) : r_(r) {}
 
   // How many turns were done.
   int64_t run(int64_t turns) {
@@ -161,18 +161,18 @@ class Runner {
       const int64_t* word = &r_.words[in.word];
       steps[k] = 0;
       switch (in.kind) {
-        case RaisedLoop::kElements:
+        case VectorLoop::kElements:
           at[k] = reinterpret_cast<char*>(word[0] + (first + from) * word[1]);
           steps[k] = word[1];
           break;
-        case RaisedLoop::kNumber:
+        case VectorLoop::kNumber:
           at[k] = const_cast<char*>(reinterpret_cast<const char*>(word));
           break;
-        case RaisedLoop::kPlaces:
+        case VectorLoop::kPlaces:
           at[k] = const_cast<char*>(reinterpret_cast<const char*>(places() + from));
           steps[k] = sizeof(int64_t);
           break;
-        case RaisedLoop::kTurn:
+        case VectorLoop::kTurn:
           turn_ = first;
           at[k] = reinterpret_cast<char*>(&turn_);
           break;
@@ -184,9 +184,9 @@ class Runner {
     loop.run(1, &n, at.data(), steps.data());
   }
 
-  RaisedLoop& r_;
+  VectorLoop& r_;
   int64_t turn_ = 0;
-  static constexpr size_t kMost = RaisedLoop::kMost;
+  static constexpr size_t kMost = VectorLoop::kMost;
   using Memory = std::array<char, 8 * kBlock>;
   alignas(64) std::array<Memory, kMost> stored_;
   alignas(64) Memory added_;
@@ -194,8 +194,8 @@ class Runner {
 
 }  // namespace
 
-int64_t run_raised(int64_t which, int64_t turns, int64_t) {
-  return Runner(*reinterpret_cast<RaisedLoop*>(which)).run(turns);
+int64_t run_vectors(int64_t which, int64_t turns, int64_t) {
+  return Runner(*reinterpret_cast<VectorLoop*>(which)).run(turns);
 }
 
 }  // namespace pijit::region
