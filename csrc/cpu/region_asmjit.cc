@@ -10,6 +10,7 @@
 #include "base/config.h"
 #include "cpu/code.h"
 #include "cpu/cpu.h"
+#include "cpu/region_registers.h"
 #include "region/loops.h"
 
 namespace pijit {
@@ -28,154 +29,6 @@ using x86::CondCode;
 
 // asmjit's time grows faster than the code.
 constexpr size_t kMostInstrs = 6000;
-
-// The values of a function, each in a register of its own, and how they get from one to another.
-class Registers {
- protected:
-  Registers(x86::Compiler& cc, const Function& f)
-      : cc_(cc), f_(f), gp_(f.instrs.size()), xmm_(f.instrs.size()) {}
-
-  const Instr& at(int v) const { return f_.instrs[v]; }
-  bool is_const(int v) const { return at(v).op == Op::kConst; }
-  bool is_small(int v) const { return is_const(v) && at(v).imm == static_cast<int32_t>(at(v).imm); }
-  double real(int v) const {
-    double x;
-    std::memcpy(&x, &at(v).imm, sizeof x);
-    return x;
-  }
-
-  // What inner loops use stays in registers before what only exits want.
-  void weigh(const region::Flow& flow) {
-    weight_.resize(f_.instrs.size());
-    for (int b : flow.order()) {
-      const auto& loops = flow.loops();
-      const auto deep = std::count_if(loops.begin(), loops.end(),
-                                      [&](auto& l) { return l.body[static_cast<size_t>(b)]; });
-      constexpr int kOfALoop = 60, kMost = 240;
-      const auto weight = static_cast<uint8_t>(std::min<int64_t>(1 + deep * kOfALoop, kMost));
-      auto use = [&](int v) { weight_[v] = std::max(weight_[v], weight); };
-      for (int v : f_.blocks[b].instrs) {
-        Instr in = at(v);
-        region::each_operand(in, use);
-      }
-      if (f_.blocks[b].condition != kNoValue) use(f_.blocks[b].condition);
-    }
-  }
-  // Once: a loop's head is emitted at its end, too.
-  void make(int v) {
-    if (at(v).type == Type::kF64) {
-      if (xmm_[v].isValid()) return;
-      xmm_[v] = cc_.newXmmSd();
-      cc_.virtRegByReg(xmm_[v])->setWeight(weight_[v]);
-    } else {
-      if (gp_[v].isValid()) return;
-      gp_[v] = cc_.newInt64();
-      cc_.virtRegByReg(gp_[v])->setWeight(weight_[v]);
-    }
-  }
-  // Registers; of a constant one that is made here.
-  x86::Gp gp(int v) {
-    if (!is_const(v)) return gp_[v];
-    x86::Gp r = cc_.newInt64();
-    cc_.mov(r, at(v).imm);
-    return r;
-  }
-  x86::Mem real_const(double x) { return cc_.newDoubleConst(asmjit::ConstPoolScope::kLocal, x); }
-  x86::Xmm xmm(int v) {
-    if (!is_const(v)) return xmm_[v];
-    x86::Xmm r = cc_.newXmmSd();
-    if (at(v).imm == 0)
-      cc_.vxorps(r, r, r);
-    else
-      cc_.vmovsd(r, real_const(real(v)));
-    return r;
-  }
-  x86::Mem mask(uint64_t bits) {
-    const uint64_t both[2] = {bits, bits};
-    return cc_.newConst(asmjit::ConstPoolScope::kLocal, both, sizeof both);
-  }
-
-  bool no_moves(const Edge& e) {
-    for (size_t k = 0; k < e.args.size(); ++k)
-      if (e.args[k] != f_.blocks[e.block].params[k]) return false;
-    return true;
-  }
-  // Arguments to parameters, all at once.
-  void moves(const Edge& e) {
-    std::vector<std::pair<int, int>> todo;  // parameter, argument
-    for (size_t k = 0; k < e.args.size(); ++k)
-      if (const int p = f_.blocks[e.block].params[k]; p != e.args[k])
-        todo.emplace_back(p, e.args[k]);
-    while (!todo.empty()) {
-      bool moved = false;
-      for (size_t k = 0; k < todo.size(); ++k) {
-        const int p = todo[k].first;
-        bool needed = false;
-        for (size_t j = 0; j < todo.size(); ++j) needed |= j != k && todo[j].second == p;
-        if (needed) continue;
-        copy(p, todo[k].second);
-        todo.erase(todo.begin() + static_cast<std::ptrdiff_t>(k));
-        moved = true;
-        break;
-      }
-      if (moved) continue;
-      // a circle: one of its parameters is kept aside
-      const int p = todo[0].first;
-      if (at(p).type == Type::kF64) {
-        x86::Xmm kept = cc_.newXmmSd();
-        cc_.vmovapd(kept, xmm_[p]);
-        copy(p, todo[0].second);
-        xmm_kept_.emplace_back(p, kept);
-      } else {
-        x86::Gp kept = cc_.newInt64();
-        cc_.mov(kept, gp_[p]);
-        copy(p, todo[0].second);
-        gp_kept_.emplace_back(p, kept);
-      }
-      todo.erase(todo.begin());
-      // who needed it takes what was kept
-      for (auto& [to, from] : todo) {
-        if (from != p) continue;
-        if (at(p).type == Type::kF64)
-          late_xmm_.emplace_back(to, xmm_kept_.back().second);
-        else
-          late_gp_.emplace_back(to, gp_kept_.back().second);
-        from = kNoValue;
-      }
-      std::erase_if(todo, [](auto& m) { return m.second == kNoValue; });
-    }
-    for (auto& [to, from] : late_xmm_) cc_.vmovapd(xmm_[to], from);
-    for (auto& [to, from] : late_gp_) cc_.mov(gp_[to], from);
-    late_xmm_.clear();
-    late_gp_.clear();
-    xmm_kept_.clear();
-    gp_kept_.clear();
-  }
-  x86::Compiler& cc_;
-  const Function& f_;
-  std::vector<x86::Gp> gp_;
-  std::vector<x86::Xmm> xmm_;
-
- private:
-  void copy(int p, int v) {
-    if (at(p).type == Type::kF64) {
-      if (is_const(v) && at(v).imm == 0)
-        cc_.vxorps(xmm_[p], xmm_[p], xmm_[p]);
-      else if (is_const(v))
-        cc_.vmovsd(xmm_[p], real_const(real(v)));
-      else
-        cc_.vmovapd(xmm_[p], xmm_[v]);
-    } else if (is_const(v)) {
-      cc_.mov(gp_[p], at(v).imm);
-    } else {
-      cc_.mov(gp_[p], gp_[v]);
-    }
-  }
-
-  std::vector<uint8_t> weight_;
-  std::vector<std::pair<int, x86::Gp>> gp_kept_, late_gp_;
-  std::vector<std::pair<int, x86::Xmm>> xmm_kept_, late_xmm_;
-};
 
 class Emitter : Registers {
  public:
@@ -377,11 +230,11 @@ class Emitter : Registers {
 
   // Where values wait to be looked at, that is done before.
   Label exit(int k) {
-    if (waiting_.empty()) return left(k);
+    if (pending_.empty()) return left(k);
     Label stub = cc_.newLabel();
-    late_.push_back([=, this, waiting = waiting_] {
+    late_.push_back([=, this, pending = pending_] {
       cc_.bind(stub);
-      for (int q : waiting) leave_if_loud(q);
+      for (int q : pending) leave_if_loud(q);
       cc_.jmp(left(k));
     });
     return stub;
@@ -394,24 +247,24 @@ class Emitter : Registers {
   // --- values that may be a new infinity, or no number
   // Such a value makes others of its kind: it is looked at with them, in the same block, before
   // anything is written.
-  void find_heard(const Block& block) {
-    heard_by_.clear();
+  void find_deferred(const Block& block) {
+    deferred_.clear();
     std::vector<int> later;
     for (auto k = block.instrs.rbegin(); k != block.instrs.rend(); ++k) {
       const Instr& in = at(*k);
       if (region::facts(in.op).effect == region::Effect::kWrites) later.clear();
       if (in.op != Op::kQuiet) continue;
       for (int q : later)
-        if (passes_on(at(at(q).args[0]), in.args[0])) heard_by_[*k] = looks_at(q);
+        if (propagates(at(at(q).args[0]), in.args[0])) deferred_[*k] = check_of(q);
       later.push_back(*k);
     }
   }
   // The one that looks at what such a value makes of others.
-  int looks_at(int q) const {
-    const auto by = heard_by_.find(q);
-    return by == heard_by_.end() ? q : by->second;
+  int check_of(int q) const {
+    const auto by = deferred_.find(q);
+    return by == deferred_.end() ? q : by->second;
   }
-  static bool passes_on(const Instr& y, int x) {
+  static bool propagates(const Instr& y, int x) {
     switch (y.op) {
       case Op::kFAdd:
       case Op::kFSub:
@@ -424,8 +277,8 @@ class Emitter : Registers {
     }
   }
   void quiet(int q) {
-    if (heard_by_.count(q)) {
-      waiting_.push_back(q);
+    if (deferred_.count(q)) {
+      pending_.push_back(q);
       return;
     }
     const x86::Xmm result = xmm(at(q).args[0]);
@@ -435,13 +288,13 @@ class Emitter : Registers {
     cc_.vucomisd(t, t);
     cc_.jp(seldom);
     cc_.bind(done);
-    waiting_.push_back(q);
-    late_.push_back([=, this, waiting = waiting_] {
+    pending_.push_back(q);
+    late_.push_back([=, this, pending = pending_] {
       cc_.bind(seldom);
-      for (int w : waiting) leave_if_loud(w);
+      for (int w : pending) leave_if_loud(w);
       cc_.jmp(done);
     });
-    std::erase_if(waiting_, [&](int w) { return looks_at(w) == q; });
+    std::erase_if(pending_, [&](int w) { return check_of(w) == q; });
   }
   void leave_if_loud(int q) {
     const Instr in = at(q);
@@ -480,7 +333,7 @@ class Emitter : Registers {
   void block(int b, int behind) {
     const Block& block = f_.blocks[b];
     cc_.bind(labels_[b]);
-    find_heard(block);
+    find_deferred(block);
     for (int v : block.instrs) instruction(v);
     if (block.exit != kNoExit)
       leave(block.exit);
@@ -988,11 +841,11 @@ class Emitter : Registers {
     cc_.ja(seldom);
     cc_.vmovapd(xmm_[v], p);
     cc_.bind(done);
-    late_.push_back([=, this, waiting = waiting_] {
+    late_.push_back([=, this, pending = pending_] {
       cc_.bind(seldom);
-      waiting_ = waiting;
+      pending_ = pending;
       invoke(in, v);
-      waiting_.clear();
+      pending_.clear();
       cc_.jmp(done);
     });
   }
@@ -1020,9 +873,9 @@ class Emitter : Registers {
     cc_.vucomisd(t, t);
     cc_.jp(seldom);
     cc_.bind(done);
-    late_.push_back([=, this, waiting = waiting_, result = xmm_[v]] {
+    late_.push_back([=, this, pending = pending_, result = xmm_[v]] {
       cc_.bind(seldom);
-      for (int w : waiting) leave_if_loud(w);
+      for (int w : pending) leave_if_loud(w);
       leave_if_loud(result, x, in.exit);
       cc_.jmp(done);
     });
@@ -1071,8 +924,8 @@ class Emitter : Registers {
   std::vector<int> done_;                    // blocks
   bool at_end_ = false;                      // of a loop, whose head is emitted once more
   std::vector<std::function<void()>> late_;  // what is seldom done lies behind all blocks
-  std::map<int, int> heard_by_;              // kQuiet whose value reaches that of a later one
-  std::vector<int> waiting_;                 // those of them that were not looked at yet
+  std::map<int, int> deferred_;              // kQuiet whose value reaches that of a later one
+  std::vector<int> pending_;                 // those of them that were not looked at yet
   std::vector<Label> labels_, exits_;
   std::vector<bool> exit_used_;
 };

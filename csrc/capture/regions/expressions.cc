@@ -202,11 +202,10 @@ Av by_row(Emitter& e, const Instruction& row, DType t, const std::vector<int>& i
     return array_of(op_node(e, row.op, t, in[0], in[0], -1, flags));
   if (!real || (row.op != SOp::kMax && row.op != SOp::kMin))
     return array_of(op_node(e, row.op, t, in[0], row.operands > 1 ? in[1] : -1, -1, flags));
-  // the first one where it is no number, and no flags
-  const SOp wins = row.op == SOp::kMax ? SOp::kGt : SOp::kLt;
-  const int first = op_node(e, SOp::kOr, DType::Bool, op_node(e, wins, DType::Bool, in[0], in[1]),
-                            op_node(e, SOp::kNe, DType::Bool, in[0], in[0]));
-  const Av r = array_of(op_node(e, SOp::kSelect, t, first, in[0], in[1]));
+  const Av r = array_of(extreme(row.op == SOp::kMax ? SOp::kGt : SOp::kLt, t, in[0], in[1],
+                                [&](SOp o, DType of, int a, int b, int c) {
+                                  return op_node(e, o, of, a, b, o == SOp::kSelect ? c : -1);
+                                }));
   e.d.nodes.back().of = in;
   return r;
 }

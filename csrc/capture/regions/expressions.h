@@ -29,6 +29,15 @@ int as_type(Emitter& e, int node, DType t);
 Av settled(Emitter& e, const Av& a);
 Av any_number(Emitter& e, const Av& a);
 
+// The larger or smaller one, as the ufuncs have it: the first one where it is no number, and no
+// flags. `op(o, t, a, b, c)` makes an operation of the kind of V; `wins`: kGt or kLt.
+template <class V, class Make>
+V extreme(SOp wins, DType t, const V& x, const V& y, Make op) {
+  const V first = op(SOp::kOr, DType::Bool, op(wins, DType::Bool, x, y, V{}),
+                     op(SOp::kNe, DType::Bool, x, x, V{}), V{});
+  return op(SOp::kSelect, t, first, x, y);
+}
+
 // --- functions
 // What NumPy is asked of an operand.
 py::object spec_of_operand(Emitter& e, const Av& a);

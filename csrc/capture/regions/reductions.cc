@@ -340,15 +340,6 @@ Av whole_of(Emitter& e, const Fold& fold, const Av& a) {
   return loaded(e, d, at, e.d.icon(0));
 }
 
-// As the ufunc has it: the first one where it is no number.
-SVal extreme(SBuilder& b, bool largest, const SVal& x, const SVal& y, DType t) {
-  if (!is_float(t)) return b.op(largest ? SOp::kMax : SOp::kMin, t, x, y);
-  const SVal first =
-      b.op(SOp::kOr, DType::Bool, b.op(largest ? SOp::kGt : SOp::kLt, DType::Bool, x, y),
-           b.op(SOp::kNe, DType::Bool, x, x));
-  return b.op(SOp::kSelect, t, first, x, y);
-}
-
 std::unique_ptr<region::ArrayLoop> columns_of(Emitter& e, const Reduction& row, BodyMaker* maker,
                                               const SVal& value, DType t) {
   region::ArrayLoopSpec spec;
@@ -360,7 +351,11 @@ std::unique_ptr<region::ArrayLoop> columns_of(Emitter& e, const Reduction& row, 
   if (!spec.sums) {
     const SVal kept = maker->body.input(static_cast<int>(spec.in.size()), t);
     spec.in.push_back(t);
-    spec.node = extreme(maker->body, row.largest, kept, value, t).id;
+    auto op = [&](SOp o, DType of, const SVal& a, const SVal& b, const SVal& c) {
+      return maker->body.op(o, of, a, b, c);
+    };
+    spec.node = is_float(t) ? extreme(row.largest ? SOp::kGt : SOp::kLt, t, kept, value, op).id
+                            : op(row.largest ? SOp::kMax : SOp::kMin, t, kept, value, SVal{}).id;
   }
   spec.body = maker->body.nodes;
   return region::make_array_loop(std::move(spec));
