@@ -600,6 +600,18 @@ def _asked(name, function=None):
     return rule
 
 
+def _counted(name, weights_at):
+    """The rule of a function that counts. Raises TypeError for recorded weights, which have derivatives."""
+    count = _asked(name)
+
+    def rule(*args, **kwargs):
+        weights = args[weights_at] if len(args) > weights_at else kwargs.get("weights")
+        if holds_recorded(weights):
+            raise refused(name, "'weights' must be plain", "a recorded array")
+        return count(*args, **kwargs)
+    return rule
+
+
 def _values(x):
     """x with values in place of recorded arrays. Raises TypeError for mapped ones."""
     if isinstance(x, Recorded):
@@ -649,11 +661,12 @@ RULES: dict[Any, Any] = {
     np.interp: interp, np.convolve: convolve, np.correlate: correlate, np.polyval: polyval, np.vander: vander,
     np.cov: cov, np.corrcoef: corrcoef, np.gradient: gradient, np.apply_along_axis: apply_along_axis,
     np.real: _part("real"), np.imag: _part("imag"), np.unique: unique,
+    np.bincount: _counted("bincount", 1), np.histogram: _counted("histogram", 4),
     **{getattr(np, name): _moving(name) for name in
        "roll flip fliplr flipud rot90 tile repeat diag diagflat resize delete rollaxis".split()},
     **{getattr(np, name): _asked(name) for name in
        "shape ndim size iscomplexobj isrealobj result_type nonzero flatnonzero argwhere count_nonzero searchsorted "
-       "digitize array_equal array_equiv allclose isclose histogram bincount may_share_memory shares_memory "
+       "digitize array_equal array_equiv allclose isclose may_share_memory shares_memory "
        "can_cast array_repr array_str array2string isposinf isneginf fix nanargmax nanargmin lexsort isin "
        "argpartition".split() if hasattr(np, name)},
     **reductions.RULES, **products.RULES,

@@ -525,6 +525,9 @@ def into(x, where, what):
     (lambda x: pijit.Tensor(V), "Tensor"), (lambda x: None, "NoneType"), (lambda x: hash(x), "unhashable"),
     (lambda x: setattr(x, "shape", (2, 2)), "reshape"), (lambda x: memoryview(x), "bytes-like"),
     (lambda x: np.pad(x, 1, "mean"), "'mode'"), (lambda x: np.gradient(x, edge_order=2), "'edge_order'"),
+    (lambda x: np.bincount([0, 1, 1, 0], x), "'weights'"), (lambda x: np.bincount([0] * 4, weights=x), "'weights'"),
+    (lambda x: np.histogram(V, 3, None, True, x)[0], "'weights'"),
+    (lambda x: np.histogram(V, weights=x)[0], "'weights'"),
     (lambda x: x + None, "unsupported"), (lambda x: x.nothing, "no attribute 'nothing'"),
 ])
 def test_what_has_no_rule_is_refused(f, said):
