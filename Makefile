@@ -249,7 +249,7 @@ release-check:
 release-steps:
 	+$(MAKE) --no-print-directory build docs
 	+$(MAKE) --no-print-directory examples
-	+$(MAKE) --no-print-directory wheels
+	+$(MAKE) --no-print-directory pythons wheels
 	+$(MAKE) --no-print-directory test
 	git checkout -q -- examples/notebooks  # which `examples` has written anew, in this clone
 	$(PYTHON) tools/tag.py --check
