@@ -17,7 +17,7 @@ try:
 except ImportError:
     numba = None
 
-ROUNDS = 7
+ROUNDS = 15
 
 
 def mandelbrot_complex(w, most):

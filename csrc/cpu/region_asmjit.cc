@@ -10,8 +10,11 @@
 #include "base/config.h"
 #include "cpu/code.h"
 #include "cpu/cpu.h"
+#include "cpu/parallel.h"
 #include "cpu/region_registers.h"
+#include "cpu/thread_pool.h"
 #include "region/loops.h"
+#include "region/parallel_loop.h"
 
 namespace pijit {
 namespace {
@@ -953,7 +956,14 @@ std::unique_ptr<region::Code> generate(const Function& f) {
   return std::make_unique<Machine>(f);
 }
 
+int threads() {
+  const int most = max_threads();
+  return most == 1 || Team::crowded() ? 1 : Team::ready(most);
+}
+
 [[maybe_unused]] const bool generator_registered = region::register_generator(generate);
+[[maybe_unused]] const bool threads_registered =
+    region::register_loop_threads({threads, parallel_for});
 
 }  // namespace
 }  // namespace pijit

@@ -7,7 +7,10 @@ namespace pijit::region {
 
 CountedLoop::CountedLoop(Function& f, const Flow& flow, const Loop& l)
     : f_(f), flow_(flow), l_(l), home_(flow.homes(f)) {
-  find_chain();
+  need(l.before >= 0 && l.ends.size() == 1);
+  const Block& head = block(l.head);
+  need(head.exit == kNoExit && head.condition != kNoValue &&
+       !l.body[static_cast<size_t>(head.otherwise.block)]);
   find_counters();
 }
 
@@ -17,51 +20,6 @@ bool CountedLoop::is_counter(int v) const {
 Edge& CountedLoop::back() {
   Block& end = block(l_.ends[0]);
   return end.next.block == l_.head ? end.next : end.otherwise;
-}
-
-// The instructions of a turn, one after the other: only the head's test and exits lead out. Ways
-// that meet again are both taken.
-void CountedLoop::find_chain() {
-  need(l_.before >= 0 && l_.ends.size() == 1);
-  size_t blocks = 0;
-  int b = l_.head;
-  do {
-    const Block& now = block(b);
-    need(now.exit == kNoExit && (now.params.empty() || b == l_.head || b == meets_));
-    chain_.insert(chain_.end(), now.instrs.begin(), now.instrs.end());
-    ++blocks;
-    if (b != l_.head && now.condition != kNoValue)
-      b = both_ways(now, &blocks);
-    else
-      b = now.next.block;
-    need(b >= 0 && l_.body[static_cast<size_t>(b)] && blocks <= l_.size);
-  } while (b != l_.head);
-  need(blocks == l_.size);
-  const Block& head = block(l_.head);
-  need(head.condition != kNoValue && !l_.body[static_cast<size_t>(head.otherwise.block)]);
-  constexpr size_t kMostInstrs = 200;
-  need(chain_.size() <= kMostInstrs);
-}
-int CountedLoop::both_ways(const Block& from, size_t* blocks) {
-  std::array<const Edge*, 2> ends{&from.next, &from.otherwise};
-  for (size_t k = 0; k < 2; ++k) {
-    const Block& way = block(ends[k]->block);
-    if (flow_.into(ends[k]->block).size() != 1) continue;
-    need(way.params.empty() && way.condition == kNoValue && way.exit == kNoExit);
-    if (k == 0) tests_of_ways_.push_back(from.condition);
-    for (int v : way.instrs) {
-      masks_[v] = {from.condition, k == 0};
-      chain_.push_back(v);
-    }
-    ends[k] = &way.next;
-    ++*blocks;
-  }
-  need(ends[0]->block == ends[1]->block && ends[0]->block != l_.head);
-  meets_ = ends[0]->block;
-  const auto& met = block(meets_).params;
-  for (size_t k = 0; k < met.size(); ++k)
-    choices_[met[k]] = {from.condition, ends[0]->args[k], ends[1]->args[k]};
-  return meets_;
 }
 
 // The turn's number: what counts up by one.
@@ -76,13 +34,6 @@ void CountedLoop::find_counters() {
   need(!counters_.empty());
   limit(head.condition);
   need(limits_[0].op == Op::kILt || limits_[0].op == Op::kILe);
-  // What a way reads may be tested by the condition alone: it is taken in all turns, or decided by
-  // other values than places are.
-  for (int v : tests_of_ways_) {
-    const Instr in = at(v);
-    if (in.op >= Op::kIEq && in.op <= Op::kIGe && growth(in.args[0]) && growth(in.args[1]))
-      limit(v);
-  }
 }
 
 std::optional<int64_t> CountedLoop::growth(int v) {
@@ -203,6 +154,59 @@ int CountedLoop::turns() {
       least = emit(Op::kSelect, emit(Op::kILt, n, least, kNoValue, Type::kB1), n, least);
   }
   return least;
+}
+
+ChainLoop::ChainLoop(Function& f, const Flow& flow, const Loop& l) : CountedLoop(f, flow, l) {
+  find_chain();
+  // What a way reads may be tested by the condition alone: it is taken in all turns, or decided by
+  // other values than places are.
+  for (int v : tests_of_ways_) {
+    const Instr in = at(v);
+    if (in.op >= Op::kIEq && in.op <= Op::kIGe && growth(in.args[0]) && growth(in.args[1]))
+      limit(v);
+  }
+}
+
+// The instructions of a turn, one after the other: only the head's test and exits lead out. Ways
+// that meet again are both taken.
+void ChainLoop::find_chain() {
+  size_t blocks = 0;
+  int b = l_.head;
+  do {
+    const Block& now = block(b);
+    need(now.exit == kNoExit && (now.params.empty() || b == l_.head || b == meets_));
+    chain_.insert(chain_.end(), now.instrs.begin(), now.instrs.end());
+    ++blocks;
+    if (b != l_.head && now.condition != kNoValue)
+      b = both_ways(now, &blocks);
+    else
+      b = now.next.block;
+    need(b >= 0 && l_.body[static_cast<size_t>(b)] && blocks <= l_.size);
+  } while (b != l_.head);
+  need(blocks == l_.size);
+  constexpr size_t kMostInstrs = 200;
+  need(chain_.size() <= kMostInstrs);
+}
+int ChainLoop::both_ways(const Block& from, size_t* blocks) {
+  std::array<const Edge*, 2> ends{&from.next, &from.otherwise};
+  for (size_t k = 0; k < 2; ++k) {
+    const Block& way = block(ends[k]->block);
+    if (flow_.into(ends[k]->block).size() != 1) continue;
+    need(way.params.empty() && way.condition == kNoValue && way.exit == kNoExit);
+    if (k == 0) tests_of_ways_.push_back(from.condition);
+    for (int v : way.instrs) {
+      masks_[v] = {from.condition, k == 0};
+      chain_.push_back(v);
+    }
+    ends[k] = &way.next;
+    ++*blocks;
+  }
+  need(ends[0]->block == ends[1]->block && ends[0]->block != l_.head);
+  meets_ = ends[0]->block;
+  const auto& met = block(meets_).params;
+  for (size_t k = 0; k < met.size(); ++k)
+    choices_[met[k]] = {from.condition, ends[0]->args[k], ends[1]->args[k]};
+  return meets_;
 }
 
 }  // namespace pijit::region

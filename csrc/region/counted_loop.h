@@ -1,4 +1,4 @@
-// Innermost loops whose turns are counted, as passes that put code in front of them see them.
+// Loops whose turns are counted, as passes that put code in front of them see them.
 #pragma once
 #include <map>
 #include <optional>
@@ -13,18 +13,10 @@ struct Refused {};  // a loop stays as it is
 
 class CountedLoop {
  public:
-  // Throws Refused where only a head's test and exits do not lead out, or nothing counts turns.
+  // Throws Refused where the head's test does not count turns.
   CountedLoop(Function& f, const Flow& flow, const Loop& l);
 
  protected:
-  // Of ways that meet again: an instruction of one of them, or a parameter where they meet.
-  struct Mask {
-    int condition;
-    bool holds;
-  };
-  struct Choice {
-    int condition, yes, no;
-  };
   static void need(bool so) {
     if (!so) throw Refused();
   }
@@ -80,28 +72,47 @@ class CountedLoop {
   Function& f_;
   const Flow& flow_;
   const Loop& l_;
-  std::vector<int> chain_;  // the instructions of a turn, those of both ways among them
-  std::map<int, Mask> masks_;
-  std::map<int, Choice> choices_;
+  const std::vector<int> home_;
   int turns_ = kNoValue;  // of place()
+  std::vector<int>* code_ = nullptr;
+  std::vector<int> numbers_;
 
  private:
   struct Limit {
     Op op;
     int grows, bound;
   };
-  void find_chain();
-  int both_ways(const Block& from, size_t* blocks);
   void find_counters();
 
-  const std::vector<int> home_;
-  int meets_ = -1;                  // where two ways did last
-  std::vector<int> tests_of_ways_;  // that lead to a way of its own where they hold
   std::vector<int> counters_;
   std::vector<Limit> limits_;
-  std::vector<int>* code_ = nullptr;
-  std::vector<int> numbers_;
   std::map<std::pair<int, int>, std::optional<int>> values_;
+};
+
+// An innermost one, without other ways out than the head's test and exits.
+class ChainLoop : protected CountedLoop {
+ public:
+  ChainLoop(Function& f, const Flow& flow, const Loop& l);
+
+ protected:
+  // Of ways that meet again: an instruction of one of them, or a parameter where they meet.
+  struct Mask {
+    int condition;
+    bool holds;
+  };
+  struct Choice {
+    int condition, yes, no;
+  };
+  std::vector<int> chain_;  // the instructions of a turn, those of both ways among them
+  std::map<int, Mask> masks_;
+  std::map<int, Choice> choices_;
+
+ private:
+  void find_chain();
+  int both_ways(const Block& from, size_t* blocks);
+
+  int meets_ = -1;                  // where two ways did last
+  std::vector<int> tests_of_ways_;  // that lead to a way of its own where they hold
 };
 
 // What the turn before stored is a parameter (forward_stores.cc). False: there is nothing such.

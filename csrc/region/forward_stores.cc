@@ -8,9 +8,9 @@ namespace pijit::region {
 
 namespace {
 
-class Forwarding : CountedLoop {
+class Forwarding : ChainLoop {
  public:
-  using CountedLoop::CountedLoop;
+  using ChainLoop::ChainLoop;
 
   // Throws Refused where there is none, or more than one store.
   void run() {

@@ -102,6 +102,9 @@ struct Function {
   int depth = -1;  // of a function that calls itself: a word; the next one is the code's own
   std::vector<std::shared_ptr<void>> kept;  // what its code calls
   bool unrolled = false;                    // it had more loops
+  // Of code that threads run at a time: an input, the address of so many words of the thread's.
+  int own_words = kNoValue;
+  size_t own_words_used = 0;
 
   bool calls_itself() const { return depth >= 0; }
   int add(int block, Instr in) {
@@ -163,8 +166,13 @@ void select_ways(Function& f);
 // Addresses as the processor adds them up, with what does not change in a loop apart.
 void split_addresses(Function& f);
 void optimize(Function& f);  // all of that
-// Loops over elements begin with vectors, and go on turn by turn where those end, or get what the
-// turn before stored in a register. The last pass.
+// Loops begin with what is done faster than turn by turn: outer ones whose turns do not need each
+// other's results with turns that threads share, inner ones over elements with vectors. The last
+// pass.
+void prepare_loops(Function& f);
+// Of the loop that begins with that block; false: it stays as it is.
+bool parallelize_loop(Function& f, int head);
+bool vectorize_loop(Function& f, int head);
 void vectorize_loops(Function& f);
 
 // --- execution

@@ -59,4 +59,25 @@ std::vector<int> Flow::homes(const Function& f) const {
   return home;
 }
 
+void join_ends(Function& f, const Loop& l) {
+  auto back = [&](int b) -> Edge& {
+    Block& end = f.blocks[static_cast<size_t>(b)];
+    return end.next.block == l.head ? end.next : end.otherwise;
+  };
+  const int joint = f.add_block();
+  Edge whole{l.head, {}};
+  std::vector<Edge> parts(l.ends.size(), Edge{joint, {}});
+  for (size_t k = 0; k < f.blocks[static_cast<size_t>(l.head)].params.size(); ++k) {
+    const int one = back(l.ends[0]).args[k];
+    const bool same =
+        std::all_of(l.ends.begin(), l.ends.end(), [&](int b) { return back(b).args[k] == one; });
+    const int p = f.blocks[static_cast<size_t>(l.head)].params[k];
+    whole.args.push_back(same ? one : f.add_param(joint, f.instrs[static_cast<size_t>(p)].type));
+    for (size_t e = 0; e < parts.size() && !same; ++e)
+      parts[e].args.push_back(back(l.ends[e]).args[k]);
+  }
+  for (size_t e = 0; e < parts.size(); ++e) back(l.ends[e]) = std::move(parts[e]);
+  f.blocks[static_cast<size_t>(joint)].next = std::move(whole);
+}
+
 }  // namespace pijit::region

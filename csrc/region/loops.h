@@ -17,6 +17,8 @@ class Flow {
  public:
   explicit Flow(const Function& f);
   bool dominates(int a, int b) const;
+  // The block that each way to it comes through last; -1: there is none.
+  int above(int b) const { return idom_[static_cast<size_t>(b)]; }
   const std::vector<int>& order() const { return order_; }
   const std::vector<int>& into(int b) const { return into_[static_cast<size_t>(b)]; }
   // Inner ones first.
@@ -31,5 +33,8 @@ class Flow {
   std::vector<std::vector<int>> into_;
   std::vector<Loop> loops_;
 };
+
+// The ends of a loop become one.
+void join_ends(Function& f, const Loop& l);
 
 }  // namespace pijit::region

@@ -27,8 +27,7 @@ Reach reach(int64_t at, int64_t step, int64_t turns, int64_t bytes) {
 }
 
 // Do turns find in memory what they would if they came one after the other?
-bool is_apart(const VectorLoop& r, int64_t turns) {
-  const int64_t* w = r.words.data();
+bool is_apart(const VectorLoop& r, const int64_t* w, int64_t turns) {
   auto meet = [&](size_t a, DType of_a, size_t b, DType of_b) {
     const Reach x = reach(w[a], w[a + 1], turns, size(of_a));
     const Reach y = reach(w[b], w[b + 1], turns, size(of_b));
@@ -99,23 +98,25 @@ const int64_t* places() {
 
 class Runner {
  public:
-  explicit Runner(VectorLoop& r) : r_(r) {}
+  Runner(VectorLoop& r, int64_t* words) : r_(r), words_(words) {}
 
   // How many turns were done.
   int64_t run(int64_t turns) {
     constexpr unsigned kMostRefused = 8, kAgain = 64;
-    if (r_.refused >= kMostRefused) {
-      ++r_.refused;
-      if (r_.refused % kAgain != 0) return 0;
+    const unsigned refused = r_.refused.load(std::memory_order_relaxed);
+    if (refused >= kMostRefused) {
+      r_.refused.store(refused + 1, std::memory_order_relaxed);
+      if ((refused + 1) % kAgain != 0) return 0;
     }
     int64_t done = 0;
-    if (is_apart(r_, turns))
-      while (turns - done >= r_.least() && !r_.is_awaited()) {
+    if (is_apart(r_, words_, turns))
+      while (turns - done >= r_.least() && !r_.is_awaited(words_)) {
         const int64_t n = std::min(kBlock, turns - done);
         if (!block(done, n)) break;
         done += n;
       }
-    r_.refused = done > 0 ? 0 : r_.refused + 1;
+    if (done == 0 || refused > 0)
+      r_.refused.store(done > 0 ? 0 : refused + 1, std::memory_order_relaxed);
     return done;
   }
 
@@ -135,7 +136,7 @@ class Runner {
     std::array<int64_t, kMost> sums{}, lasts{};
     for (size_t k = 0; k < r_.sums.size(); ++k) {
       compute(*r_.sums[k].loop, first, 0, n, added_.data(), 8);
-      sums[k] = r_.words[r_.sums[k].word];
+      sums[k] = words_[r_.sums[k].word];
       if (!add_up(r_.sums[k].type, &sums[k], added_.data(), n)) return false;
     }
     for (size_t k = 0; k < r_.lasts.size(); ++k)
@@ -143,12 +144,12 @@ class Runner {
     if (fp_flags() & kTold) return false;
     for (size_t k = 0; k < r_.stores.size(); ++k) {
       const auto& s = r_.stores[k];
-      const int64_t step = r_.words[s.word + 1];
-      commit(stored_[k].data(), reinterpret_cast<char*>(r_.words[s.word] + first * step), step, n,
+      const int64_t step = words_[s.word + 1];
+      commit(stored_[k].data(), reinterpret_cast<char*>(words_[s.word] + first * step), step, n,
              size(s.type));
     }
-    for (size_t k = 0; k < r_.sums.size(); ++k) r_.words[r_.sums[k].word] = sums[k];
-    for (size_t k = 0; k < r_.lasts.size(); ++k) r_.words[r_.lasts[k].word] = lasts[k];
+    for (size_t k = 0; k < r_.sums.size(); ++k) words_[r_.sums[k].word] = sums[k];
+    for (size_t k = 0; k < r_.lasts.size(); ++k) words_[r_.lasts[k].word] = lasts[k];
     return true;
   }
 
@@ -158,7 +159,7 @@ class Runner {
     std::array<int64_t, ArrayLoop::kMostOperands> steps;
     size_t k = 0;
     for (const auto& in : r_.inputs) {
-      const int64_t* word = &r_.words[in.word];
+      const int64_t* word = &words_[in.word];
       steps[k] = 0;
       switch (in.kind) {
         case VectorLoop::kElements:
@@ -185,6 +186,7 @@ class Runner {
   }
 
   VectorLoop& r_;
+  int64_t* const words_;
   int64_t turn_ = 0;
   static constexpr size_t kMost = VectorLoop::kMost;
   using Memory = std::array<char, 8 * kBlock>;
@@ -194,8 +196,9 @@ class Runner {
 
 }  // namespace
 
-int64_t run_vectors(int64_t which, int64_t turns, int64_t) {
-  return Runner(*reinterpret_cast<VectorLoop*>(which)).run(turns);
+int64_t run_vectors(int64_t which, int64_t turns, int64_t words) {
+  return Runner(*reinterpret_cast<VectorLoop*>(which), reinterpret_cast<int64_t*>(words))
+      .run(turns);
 }
 
 }  // namespace pijit::region

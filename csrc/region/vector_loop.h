@@ -1,5 +1,6 @@
 // What a loop over elements that begins with vectors has for them, and how they are run.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -25,10 +26,11 @@ struct VectorLoop {
   };
   std::vector<Input> inputs;
   std::vector<Result> stores, sums, lasts;
-  std::vector<int64_t> words;
+  size_t words = 0;
+  std::vector<int64_t> memory;  // of the words, where no thread has its own
   // Calls in a row that did nothing, as turns need each other's results or would leave. Most later
   // ones do not try.
-  unsigned refused = 0;
+  std::atomic<unsigned> refused = 0;
   // Of the loop's poll: the word that has the address, and the bits.
   size_t poll = 0;
   uint32_t mask = 0;
@@ -39,12 +41,12 @@ struct VectorLoop {
     const auto results = static_cast<int64_t>(stores.size() + sums.size() + lasts.size());
     return (kFirst + kEach * results) * (stores.empty() ? kOfSums : 1);
   }
-  bool is_awaited() const {
+  bool is_awaited(const int64_t* words) const {
     return mask != 0 && (*reinterpret_cast<const volatile uint32_t*>(words[poll]) & mask) != 0;
   }
 };
 
-// Of type CallOut: how many of so many turns were done.
-int64_t run_vectors(int64_t loop, int64_t turns, int64_t);
+// Of type CallOut: how many of so many turns were done; `words`: their address.
+int64_t run_vectors(int64_t loop, int64_t turns, int64_t words);
 
 }  // namespace pijit::region

@@ -38,9 +38,9 @@ DType vector_type(Type t) {
   return t == Type::kF64 ? DType::F64 : t == Type::kB1 ? DType::Bool : DType::I64;
 }
 
-class Vectorizing : CountedLoop {
+class Vectorizing : ChainLoop {
  public:
-  using CountedLoop::CountedLoop;
+  using ChainLoop::ChainLoop;
 
   void run() {
     for (int v : chain_) look(v);
@@ -145,8 +145,8 @@ class Vectorizing : CountedLoop {
   }
 
   size_t words(size_t n) {
-    const size_t first = made_->words.size();
-    made_->words.resize(first + n);
+    const size_t first = made_->words;
+    made_->words += n;
     return first;
   }
   int elements(const Instr& access, DType t, size_t stores) {
@@ -332,9 +332,18 @@ class Vectorizing : CountedLoop {
     place(made_->least(), into(), [&] { return prepared(); });
     f_.kept.push_back(made_);
   }
+  int words_in_memory() {
+    if (f_.own_words == kNoValue) {
+      made_->memory.resize(made_->words);
+      return number(reinterpret_cast<int64_t>(made_->memory.data()), Type::kPtr);
+    }
+    const size_t first = f_.own_words_used;
+    f_.own_words_used += made_->words;
+    return emit(Op::kIAdd, f_.own_words, number(static_cast<int64_t>(first * sizeof(int64_t))));
+  }
   // Code that calls for vectors. What the loop is given then.
   Edge prepared() {
-    const int memory = number(reinterpret_cast<int64_t>(made_->words.data()), Type::kPtr);
+    const int memory = words_in_memory();
     auto put = [&](size_t word, int v, Op op) {
       emit(op, memory, number(static_cast<int64_t>(word * sizeof(int64_t))), v, Type::kNone);
     };
@@ -352,7 +361,7 @@ class Vectorizing : CountedLoop {
           at(p).type == Type::kF64 ? Op::kStoreF64 : Op::kStoreI64);
     }
     const int done = emit(Op::kCallOut, number(reinterpret_cast<int64_t>(made_.get())), turns_,
-                          number(0), Type::kI64, reinterpret_cast<int64_t>(&run_vectors));
+                          memory, Type::kI64, reinterpret_cast<int64_t>(&run_vectors));
     Edge after{l_.head, {}};
     const int none = emit(Op::kIEq, done, number(0), kNoValue, Type::kB1);
     const int last = emit(Op::kISub, done, one);
@@ -401,28 +410,6 @@ class Vectorizing : CountedLoop {
 
 }  // namespace
 
-// The ends of a loop become one.
-static void join_ends(Function& f, const Loop& l) {
-  auto back = [&](int b) -> Edge& {
-    Block& end = f.blocks[static_cast<size_t>(b)];
-    return end.next.block == l.head ? end.next : end.otherwise;
-  };
-  const int joint = f.add_block();
-  Edge whole{l.head, {}};
-  std::vector<Edge> parts(l.ends.size(), Edge{joint, {}});
-  for (size_t k = 0; k < f.blocks[static_cast<size_t>(l.head)].params.size(); ++k) {
-    const int one = back(l.ends[0]).args[k];
-    const bool same =
-        std::all_of(l.ends.begin(), l.ends.end(), [&](int b) { return back(b).args[k] == one; });
-    const int p = f.blocks[static_cast<size_t>(l.head)].params[k];
-    whole.args.push_back(same ? one : f.add_param(joint, f.instrs[static_cast<size_t>(p)].type));
-    for (size_t e = 0; e < parts.size() && !same; ++e)
-      parts[e].args.push_back(back(l.ends[e]).args[k]);
-  }
-  for (size_t e = 0; e < parts.size(); ++e) back(l.ends[e]) = std::move(parts[e]);
-  f.blocks[static_cast<size_t>(joint)].next = std::move(whole);
-}
-
 static bool vectorize(Function& f, const Flow& flow, const Loop& l) {
   try {
     Vectorizing(f, flow, l).run();
@@ -432,8 +419,7 @@ static bool vectorize(Function& f, const Flow& flow, const Loop& l) {
   }
 }
 
-// Of the innermost loop that begins with the block.
-static bool prepare_loop(Function& f, int head) {
+bool vectorize_loop(Function& f, int head) {
   const Flow flow(f);
   const auto l = std::find_if(flow.loops().begin(), flow.loops().end(),
                               [&](const Loop& o) { return o.head == head; });
@@ -441,18 +427,15 @@ static bool prepare_loop(Function& f, int head) {
   if (l->ends.size() == 1) return forward_store(f, flow, *l) || vectorize(f, flow, *l);
   Function joined = f;
   join_ends(joined, *l);
-  if (!prepare_loop(joined, head)) return false;
+  if (!vectorize_loop(joined, head)) return false;
   f = std::move(joined);
   return true;
 }
 
 void vectorize_loops(Function& f) {
-  if (f.calls_itself()) return;
-  std::vector<int> heads;
   const Flow flow(f);
   for (const Loop& l : flow.loops())
-    if (flow.is_innermost(l)) heads.push_back(l.head);
-  for (int head : heads) prepare_loop(f, head);
+    if (flow.is_innermost(l)) vectorize_loop(f, l.head);
 }
 
 }  // namespace pijit::region

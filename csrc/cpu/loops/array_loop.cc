@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
 
 #include "cpu/loops/kernel.h"
 #include "cpu/parallel.h"
@@ -38,7 +39,8 @@ class CpuArrayLoop : public region::ArrayLoop {
     Axes a;
     collect(rank, dims, strides, &a);
     constexpr int64_t kForeignCost = 64;  // of a function's element
-    const InnerLoop* const loop = foreign_ ? nullptr : &loop_for(a);
+    const std::shared_ptr<const InnerLoop> made = foreign_ ? nullptr : loop_for(a);
+    const InnerLoop* const loop = made.get();
     const int64_t each =
         foreign_ ? kForeignCost : static_cast<int64_t>(inner_.body.size() + operands_);
     const int64_t cost = a.elements() * each;
@@ -111,17 +113,18 @@ class CpuArrayLoop : public region::ArrayLoop {
   }
 
   // Vectors are of elements side by side: others are brought together, some at a time.
-  const InnerLoop& loop_for(const Axes& a) {
+  std::shared_ptr<const InnerLoop> loop_for(const Axes& a) {
     constexpr size_t kMost = 8;
     const auto& inner = a.strides[static_cast<size_t>(a.rank - 1)];
     const auto step = [&](size_t k) -> int64_t { return inner[k] != 0 || k + 1 == operands_; };
     const bool few = folds_ && a.dims[static_cast<size_t>(a.rank - 1)] < 64 &&
                      (a.dims[static_cast<size_t>(a.rank - 1)] - 1) % 16 < 8;
     const bool by_columns = sums_by_columns(a);
+    std::lock_guard lock(mu_);
     for (const Made& m : made_) {
       bool fits = m.few == few && m.by_columns == by_columns;
       for (size_t k = 0; fits && k < operands_; ++k) fits = m.strides[k] == step(k);
-      if (fits) return *m.loop;
+      if (fits) return m.loop;
     }
     Made made{{}, few, by_columns, nullptr};
     for (size_t k = 0; k < operands_; ++k) made.strides.push_back(step(k));
@@ -133,7 +136,7 @@ class CpuArrayLoop : public region::ArrayLoop {
     made.loop = make_inner_loop(s);
     if (made_.size() == kMost) made_.erase(made_.begin());
     made_.push_back(std::move(made));
-    return *made_.back().loop;
+    return made_.back().loop;
   }
 
   // Sums stay in registers where rows are few or short.
@@ -239,6 +242,7 @@ class CpuArrayLoop : public region::ArrayLoop {
   const bool folds_, sums_;
   std::vector<int64_t> sizes_;  // bytes of an element
   InnerSpec inner_;
+  std::mutex mu_;  // loops of regions may run on several threads
   std::vector<Made> made_;
 };
 

@@ -1,0 +1,74 @@
+// What an outer loop whose turns threads share has for them, and how it is run.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "region/ir.h"
+
+namespace pijit::region {
+
+struct ParallelLoop {
+  // The words of `function`: how many turns, the address of a thread's own ones, what its
+  // parameters begin with, then what does not change in the loop. By exit 0 it gives the parameters
+  // after its turns; it leaves by another one where the loop would.
+  static constexpr size_t kTurns = 0, kOwnWords = 1, kParams = 2;
+  enum Param : uint8_t { kCounter, kSum, kLast };
+
+  // Places in memory, as far as turns decide them: by nodes that come before their users.
+  struct Node {
+    enum Kind : uint8_t { kConst, kWord, kTurn, kAdd, kSub, kMul, kBetween } kind = kConst;
+    int a = -1, b = -1;  // kBetween: the least and the largest
+    int64_t imm = 0;     // kConst; else the word: of kTurn what it is in the first turn
+  };
+  struct Access {
+    int node;
+    int64_t bytes;
+    bool stores;
+  };
+
+  struct Test {
+    int less, more;
+    bool equal;
+  };
+
+  Function function;
+  std::vector<Param> params;
+  std::vector<Node> nodes;
+  std::vector<Access> accesses;  // none where nothing is stored
+  std::vector<Test> tests;       // that hold where something is stored
+  std::vector<int64_t> words;
+  // Of the loop's poll: the word that has the address, and the bits.
+  size_t poll = 0;
+  uint32_t mask = 0;
+
+  // --- what was seen of it
+  std::unique_ptr<Code> code;
+  double cost = 0;               // ns of a turn of the loop itself; 0: not known
+  double spent = 0;              // ns that shares might have saved so far
+  unsigned alone = 0;            // calls that were short
+  int64_t began = 0, given = 0;  // turns that are being measured
+  unsigned refused = 0;          // calls in a row that did nothing
+  size_t shared = 0;             // turns that threads did
+
+  bool is_awaited() const {
+    return mask != 0 && (*reinterpret_cast<const volatile uint32_t*>(words[poll]) & mask) != 0;
+  }
+};
+
+// Of type CallOut. How many of so many turns the loop is to do before it asks again; 0: all are
+// shared now. `again`: those that it was told are done.
+int64_t turns_to_measure(int64_t loop, int64_t turns, int64_t again);
+// Of type CallOut: how many of so many turns were done.
+int64_t run_shared(int64_t loop, int64_t turns, int64_t);
+
+// The threads that loops are shared by: how many, and f(begin, end) over [0, n) by as many.
+struct LoopThreads {
+  int (*count)();
+  void (*share)(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f);
+};
+bool register_loop_threads(LoopThreads t);
+
+}  // namespace pijit::region

@@ -1,0 +1,630 @@
+// Outer loops whose turns do not need each other's results begin with turns that threads share: a
+// function of the loop alone runs some of them, with what it stores put back where one would leave,
+// and the loop goes on from there.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/config.h"
+#include "region/counted_loop.h"
+#include "region/parallel_loop.h"
+
+namespace pijit::region {
+
+namespace {
+
+using Node = ParallelLoop::Node;
+
+class Parallelizing : CountedLoop {
+ public:
+  // The loop's block in front has its parameters, and its end is a block of its own.
+  using CountedLoop::CountedLoop;
+
+  void run() {
+    made_->words.resize(ParallelLoop::kParams + params().size());
+    for (int b : flow_.order())
+      if (is_in(b)) look(b);
+    find_live();
+    find_origins();
+    find_params();
+    take_function();
+    find_places();
+    place_code();
+  }
+
+ private:
+  bool is_in(int b) const { return b >= 0 && l_.body[static_cast<size_t>(b)]; }
+  bool is_param(int v) const { return f_.instrs[static_cast<size_t>(v)].op == Op::kParam; }
+  int head_param(int v) {
+    const auto p = std::find(params().begin(), params().end(), v);
+    return p == params().end() ? -1 : static_cast<int>(p - params().begin());
+  }
+  void look(int b) {
+    for (int v : block(b).instrs) {
+      const Instr& in = at(v);
+      if (in.op == Op::kPoll) {
+        if (made_->mask == 0 && !is_inside(in.args[0])) {
+          made_->mask = static_cast<uint32_t>(in.imm);
+          made_->poll = word_of(in.args[0]);
+        }
+        continue;
+      }
+      need(!is_self(in.op) && (!writes(v) || is_access(in.op)));
+      stores_ |= writes(v);
+    }
+  }
+  // The arguments that a parameter of another block than the head gets.
+  template <class G>
+  void each_argument(int param, G g) {
+    const int b = home_[static_cast<size_t>(param)];
+    for (int from : flow_.into(b))
+      for (const Edge* e : {&block(from).next, &block(from).otherwise})
+        if (e->block == b) g(e->args[static_cast<size_t>(at(param).imm)]);
+  }
+
+  // --- what turns need but for what exits tell
+
+  void find_live() {
+    live_.resize(f_.instrs.size());
+    std::vector<int> queue;
+    auto mark = [&](int v) {
+      if (!is_inside(v) || live_[static_cast<size_t>(v)]) return;
+      live_[static_cast<size_t>(v)] = true;
+      queue.push_back(v);
+    };
+    for (int b : flow_.order()) {
+      if (!is_in(b)) continue;
+      for (int v : block(b).instrs) {
+        const Instr& in = at(v);
+        if (in.exit != kNoExit || writes(v)) mark(v);
+      }
+      if (block(b).condition != kNoValue && b != l_.head) mark(block(b).condition);
+    }
+    for (int v : back().args) mark(v);
+    while (!queue.empty()) {
+      const int v = queue.back();
+      queue.pop_back();
+      if (is_param(v)) {
+        if (head_param(v) < 0) each_argument(v, mark);
+      } else {
+        each_operand(at(v), mark);
+      }
+    }
+  }
+
+  // --- what values are made of that turns before gave
+  struct Origin {
+    int param = -1;      // of the loop; kMany: several
+    bool other = false;  // perhaps something else
+    bool operator==(const Origin&) const = default;
+    void join(const Origin& o) {
+      other |= o.other;
+      if (o.param != -1) param = param == -1 || param == o.param ? o.param : kMany;
+    }
+  };
+  static constexpr int kMany = -2;
+
+  Origin origin(int v) {
+    if (!is_inside(v) || is_const(v)) return {-1, true};
+    if (const int k = head_param(v); k >= 0)
+      return is_counter(v) ? Origin{-1, true} : Origin{k, false};
+    return origins_[static_cast<size_t>(v)];
+  }
+  void find_origins() {
+    origins_.resize(f_.instrs.size());
+    added_.resize(params().size());
+    constexpr int kMostRounds = 64;
+    bool again = true;
+    for (int round = 0; again; ++round) {
+      need(round < kMostRounds);
+      again = false;
+      for (int b : flow_.order()) {
+        if (!is_in(b)) continue;
+        auto set = [&](int v, const Origin& o) {
+          again |= !(origins_[static_cast<size_t>(v)] == o);
+          origins_[static_cast<size_t>(v)] = o;
+        };
+        if (b != l_.head)
+          for (int p : block(b).params) {
+            Origin o;
+            each_argument(p, [&](int v) { o.join(origin(v)); });
+            set(p, o);
+          }
+        for (int v : block(b).instrs)
+          if (live_[static_cast<size_t>(v)]) set(v, made_of(v));
+      }
+    }
+    for (int b : flow_.order()) {
+      if (!is_in(b)) continue;
+      for (int v : block(b).instrs)
+        if (live_[static_cast<size_t>(v)]) need(!is_needed(v));
+      if (b != l_.head && block(b).condition != kNoValue)
+        need(origin(block(b).condition).param == -1);
+    }
+  }
+  // Which operand of a sum is the sum so far; -1: it is none.
+  int sum_so_far(const Instr& in) {
+    if (in.op != Op::kIAdd && in.op != Op::kISub) return -1;
+    const Origin a = origin(in.args[0]), b = origin(in.args[1]);
+    if (a.param >= 0 && !a.other && b.param == -1) return 0;
+    return in.op == Op::kIAdd && b.param >= 0 && !b.other && a.param == -1 ? 1 : -1;
+  }
+  Origin made_of(int v) {
+    const Instr& in = at(v);
+    if (const int k = sum_so_far(in); k >= 0) return origin(in.args[k]);
+    Origin o{-1, true};
+    if (in.op == Op::kSelect) {
+      o = origin(in.args[1]);
+      o.join(origin(in.args[2]));
+    }
+    return o;
+  }
+  // Is something computed of what turns before gave, other than a sum?
+  bool is_needed(int v) {
+    const Instr& in = at(v);
+    if (const int k = sum_so_far(in); k >= 0) {
+      added_[static_cast<size_t>(origin(in.args[k]).param)] = true;
+      return false;
+    }
+    if (in.op == Op::kSelect) return origin(in.args[0]).param != -1;
+    return std::any_of(std::begin(in.args), std::end(in.args),
+                       [&](int a) { return a != kNoValue && origin(a).param != -1; });
+  }
+
+  void find_params() {
+    for (size_t k = 0; k < params().size(); ++k) {
+      const int last = back().args[k];
+      const Origin o = origin(last);
+      if (is_counter(params()[k])) {
+        made_->params.push_back(ParallelLoop::kCounter);
+      } else if (added_[k]) {
+        need(o.param == static_cast<int>(k) && !o.other && at(last).type == Type::kI64);
+        made_->params.push_back(ParallelLoop::kSum);
+      } else {
+        need(o.param == -1 || o.param == static_cast<int>(k));
+        made_->params.push_back(ParallelLoop::kLast);
+      }
+    }
+  }
+
+  // --- the function of a part of the turns
+
+  size_t word_of(int v) {
+    const auto [it, fresh] = words_.try_emplace(v, made_->words.size());
+    if (fresh) made_->words.push_back(0);
+    return it->second;
+  }
+  void take_function() {
+    Function& p = made_->function;
+    p.add_block();
+    p.exits.resize(2);
+    auto input = [&](Type t, size_t word) {
+      Instr in{Op::kInput, t};
+      in.imm = static_cast<int64_t>(word);
+      return p.add(0, in);
+    };
+    std::map<int, int> blocks, values;
+    auto value = [&](int v) {
+      if (const auto it = values.find(v); it != values.end()) return it->second;
+      const Instr& in = at(v);  // from before the loop
+      return values[v] = is_const(v) ? p.add(0, in) : input(in.type, word_of(v));
+    };
+    for (int b : flow_.order()) {
+      if (!is_in(b)) continue;
+      blocks[b] = p.add_block();
+      for (int v : block(b).params) values[v] = p.add_param(blocks[b], at(v).type);
+    }
+    const int leaves = p.add_block(), ends = p.add_block();
+    p.blocks[static_cast<size_t>(leaves)].exit = 1;
+    p.blocks[static_cast<size_t>(ends)].exit = 0;
+    for (int b : flow_.order()) {
+      if (!is_in(b)) continue;
+      for (int v : block(b).instrs) {
+        Instr in = at(v);
+        each_operand(in, [&](int& a) { a = value(a); });
+        if (in.exit != kNoExit) in.exit = 1;
+        values[v] = p.add(blocks[b], in);
+      }
+    }
+    auto edge = [&](const Edge& e) {
+      Edge r;
+      if (e.block < 0) return r;
+      r.block = is_in(e.block) ? blocks[e.block] : leaves;
+      if (is_in(e.block))
+        for (int v : e.args) r.args.push_back(value(v));
+      return r;
+    };
+    for (int b : flow_.order()) {
+      if (!is_in(b)) continue;
+      Block& to = p.blocks[static_cast<size_t>(blocks[b])];
+      if (block(b).exit != kNoExit) {
+        to.exit = 1;
+        continue;
+      }
+      if (block(b).condition != kNoValue && b != l_.head) to.condition = value(block(b).condition);
+      to.next = edge(block(b).next);
+      to.otherwise = edge(block(b).otherwise);
+    }
+    count_turns(blocks, ends, input(Type::kI64, ParallelLoop::kTurns));
+    Edge first{blocks[l_.head], {}};
+    for (size_t k = 0; k < params().size(); ++k) {
+      first.args.push_back(input(at(params()[k]).type, ParallelLoop::kParams + k));
+      p.exits[0].values.push_back(values[params()[k]]);
+    }
+    first.args.push_back(constant(0));
+    p.blocks[0].next = std::move(first);
+    simplify(p, true);
+    p.own_words = input(Type::kPtr, ParallelLoop::kOwnWords);
+    vectorize_loops(p);
+    p.verify();
+  }
+  int constant(int64_t n) {
+    Instr in{Op::kConst, Type::kI64};
+    in.imm = n;
+    return made_->function.add(0, in);
+  }
+  void count_turns(const std::map<int, int>& blocks, int ends, int turns) {
+    Function& p = made_->function;
+    const int head = blocks.at(l_.head), last = blocks.at(l_.ends[0]);
+    const int turn = p.add_param(head, Type::kI64);
+    Instr less{Op::kILt, Type::kB1}, next{Op::kIAdd, Type::kI64};
+    less.args[0] = next.args[0] = turn;
+    less.args[1] = turns;
+    next.args[1] = constant(1);
+    Block& h = p.blocks[static_cast<size_t>(head)];
+    h.condition = p.add(head, less);
+    p.blocks[static_cast<size_t>(head)].otherwise = {ends, {}};
+    const int sum = p.add(last, next);
+    p.blocks[static_cast<size_t>(last)].next.args.push_back(sum);
+  }
+
+  // --- where turns read and write
+
+  void find_places() {
+    if (!stores_) return;
+    for (int b : flow_.order()) {
+      if (!is_in(b)) continue;
+      for (int v : block(b).instrs) {
+        const Instr in = at(v);
+        if (!live_[static_cast<size_t>(v)] || !is_access(in.op)) continue;
+        at_ = b;
+        access_ = v;
+        int index = node(in.args[1]);
+        if (log_scale_of(in.imm) > 0)
+          index = add_node({Node::kMul, index, constant_node(int64_t{1} << log_scale_of(in.imm))});
+        int place = add_node({Node::kAdd, node(in.args[0]), index});
+        if (offset_of(in.imm) != 0)
+          place = add_node({Node::kAdd, place, constant_node(offset_of(in.imm))});
+        // what is stored at the same place in all turns
+        need(!writes(v) || moves_[static_cast<size_t>(place)]);
+        if (writes(v)) need_tests();
+        made_->accesses.push_back({place, bytes(in.op), writes(v)});
+      }
+    }
+    constexpr size_t kMost = 32;
+    need(made_->accesses.size() <= kMost);
+  }
+  static int64_t bytes(Op op) {
+    switch (op) {
+      case Op::kLoadF64:
+      case Op::kLoadI64:
+      case Op::kStoreF64:
+      case Op::kStoreI64: return 8;
+      case Op::kLoadF32:
+      case Op::kLoadI32:
+      case Op::kLoadU32:
+      case Op::kStoreF32:
+      case Op::kStoreI32: return 4;
+      case Op::kLoadI16:
+      case Op::kLoadU16:
+      case Op::kStoreI16: return 2;
+      default: return 1;
+    }
+  }
+  int add_node(Node n) {
+    made_->nodes.push_back(n);
+    auto moves = [&](int k) { return k >= 0 && moves_[static_cast<size_t>(k)]; };
+    moves_.push_back(n.kind == Node::kTurn || moves(n.a) || moves(n.b));
+    return static_cast<int>(made_->nodes.size()) - 1;
+  }
+  int constant_node(int64_t n) { return add_node({Node::kConst, -1, -1, n}); }
+  // Of a number, where the access is reached.
+  int node(int v) {
+    if (const auto it = known_.find({access_, v}); it != known_.end()) return it->second;
+    const int r = made_node(v);
+    known_[{access_, v}] = r;
+    return r;
+  }
+  int made_node(int v) {
+    const Instr in = at(v);
+    if (is_const(v)) return constant_node(in.imm);
+    if (!is_inside(v)) return add_node({Node::kWord, -1, -1, static_cast<int64_t>(word_of(v))});
+    if (is_counter(v))
+      return add_node(
+          {Node::kTurn, -1, -1,
+           static_cast<int64_t>(ParallelLoop::kParams + static_cast<size_t>(head_param(v)))});
+    auto arg = [&](int k) { return node(in.args[k]); };
+    switch (in.op) {
+      case Op::kIBelow: return arg(0);
+      case Op::kIAdd: return add_node({Node::kAdd, arg(0), arg(1)});
+      case Op::kISub: return add_node({Node::kSub, arg(0), arg(1)});
+      case Op::kIMul: return add_node({Node::kMul, arg(0), arg(1)});
+      case Op::kLoadU8: return between(constant_node(0), constant_node(UINT8_MAX));
+      case Op::kIMod:
+        need(is_const(in.args[1]) && at(in.args[1]).imm > 0);
+        return between(constant_node(0), constant_node(at(in.args[1]).imm - 1));
+      case Op::kIAnd:
+        need(is_const(in.args[1]) && at(in.args[1]).imm >= 0);
+        return between(constant_node(0), constant_node(at(in.args[1]).imm));
+      case Op::kParam: return counted(v);
+      default: throw Refused();
+    }
+  }
+  int between(int a, int b) { return add_node({Node::kBetween, a, b}); }
+
+  // What an inner loop counts: from what it begins with to what its test lets through.
+  int counted(int v) {
+    int start = kNoValue;
+    int64_t way = 0;
+    std::vector<int> seen{v};
+    for (size_t k = 0; k < seen.size(); ++k)
+      each_argument(seen[k], [&](int from) {
+        if (!is_inside(from)) {
+          need(start == kNoValue || is_same(start, from));
+          start = from;
+          return;
+        }
+        const Instr& in = at(from);
+        int next = from;
+        if (in.op == Op::kIAdd || in.op == Op::kISub) {
+          if (!is_const(in.args[1]) || head_param(in.args[0]) >= 0 || !is_param(in.args[0])) {
+            need(start == kNoValue || start == from);
+            start = from;
+            return;
+          }
+          const int64_t step = in.op == Op::kIAdd ? at(in.args[1]).imm : -at(in.args[1]).imm;
+          need(step != 0 && (way == 0 || (way > 0) == (step > 0)));
+          way = step;
+          next = in.args[0];
+        }
+        if (!is_param(next) || head_param(next) >= 0) {
+          need(start == kNoValue || start == next);
+          start = next;
+          return;
+        }
+        if (std::find(seen.begin(), seen.end(), next) == seen.end()) seen.push_back(next);
+      });
+    need(start != kNoValue && way != 0);
+    const int first = node(start), last = bound(v, way > 0);
+    return way > 0 ? between(first, last) : between(last, first);
+  }
+  bool is_same(int a, int b) {
+    return a == b || (is_const(a) && is_const(b) && at(a).imm == at(b).imm);
+  }
+  // Calls g(comparison, whether it holds) for what was tested on the way to the access `access_`.
+  template <class G>
+  void each_test(G g) {
+    auto checks = [&](int b) {
+      for (int v : block(b).instrs) {
+        if (v == access_) break;
+        if (at(v).op == Op::kCheck) g(at(v).args[0], true);
+      }
+    };
+    int b = at_;
+    checks(b);
+    while (b != l_.head) {
+      const int over = flow_.above(b);
+      need(is_in(over));
+      const Block& from = block(over);
+      if (from.condition != kNoValue && over != l_.head && flow_.into(b).size() == 1)
+        g(from.condition, from.next.block == b);
+      checks(over);
+      b = over;
+    }
+  }
+  struct Test {
+    int less, more;  // the first is below the other
+    bool equal;      // or the same
+  };
+  std::optional<Test> test_of(int comparison, bool holds) {
+    const Instr in = at(comparison);
+    const int a = in.args[0], b = in.args[1];
+    switch (in.op) {
+      case Op::kILt: return holds ? Test{a, b, false} : Test{b, a, true};
+      case Op::kILe: return holds ? Test{a, b, true} : Test{b, a, false};
+      case Op::kIGt: return holds ? Test{b, a, false} : Test{a, b, true};
+      case Op::kIGe: return holds ? Test{b, a, true} : Test{a, b, false};
+      default: return std::nullopt;
+    }
+  }
+  // The most that tests let through on the way to the access; or the least.
+  int bound(int v, bool most) {
+    std::optional<Test> found;
+    each_test([&](int comparison, bool holds) {
+      const auto t = test_of(comparison, holds);
+      if (t && !found && (most ? t->less : t->more) == v) found = t;
+    });
+    need(found.has_value());
+    const int x = node(most ? found->more : found->less);
+    return found->equal ? x : add_node({Node::kAdd, x, constant_node(most ? -1 : 1)});
+  }
+  // What is stored is kept before, for all turns: that may not be beside the array, where tests
+  // would keep turns from it. Which tests are of the place can't be told from the address, which
+  // may be made of their operands' parts.
+  void need_tests() {
+    each_test([&](int comparison, bool holds) {
+      const auto t = test_of(comparison, holds);
+      if (!t) return;
+      const auto less = known_node(t->less), more = known_node(t->more);
+      if (less && more) made_->tests.push_back({*less, *more, t->equal});
+    });
+  }
+  // Nothing: turns do not decide it.
+  std::optional<int> known_node(int v) {
+    try {
+      return node(v);
+    } catch (const Refused&) {
+      return std::nullopt;
+    }
+  }
+
+  // --- code in front
+
+  void place_code() {
+    constexpr int64_t kLeast = 4;
+    const int front = l_.before;
+    std::vector<int> tests, asks, code;
+    const int again = f_.add_param(front, Type::kI64);
+    const int decide = f_.add_block(), own = f_.add_block();
+    const auto which = reinterpret_cast<int64_t>(made_.get());
+    code_ = &tests;
+    turns_ = turns();
+    const int enough = emit(Op::kIGe, turns_, number(kLeast), kNoValue, Type::kB1);
+    const int all = number(std::numeric_limits<int64_t>::max());
+    code_ = &asks;
+    const int given = emit(Op::kCallOut, number(which), turns_, again, Type::kI64,
+                           reinterpret_cast<int64_t>(&turns_to_measure));
+    const int none = number(0), one = number(1);
+    const int now = emit(Op::kIEq, given, none, kNoValue, Type::kB1);
+    code_ = &code;
+    const Edge start = into();
+    auto begin = [&](const std::vector<int>& args, int some) {
+      Edge e{l_.head, args};
+      e.args.push_back(some);
+      return e;
+    };
+    const Edge after = shared(start, which, none);
+    // the loop's end asks again when the turns that were given are done
+    const int budget = f_.add_param(l_.head, Type::kI64);
+    const int end = l_.ends[0];
+    code_ = &block(end).instrs;
+    const int left = emit(Op::kISub, budget, one);
+    const int over = emit(Op::kIEq, left, none, kNoValue, Type::kB1);
+    const Edge next = block(end).next;
+    block(end).condition = over;
+    block(end).otherwise = begin(next.args, left);
+    block(end).next = {front, next.args};
+    block(end).next.args.push_back(one);
+    block(front).instrs = std::move(tests);
+    block(front).condition = enough;
+    block(front).next = {decide, {}};
+    block(front).otherwise = begin(start.args, all);
+    block(decide).instrs = std::move(asks);
+    block(decide).condition = now;
+    block(decide).next = {own, {}};
+    block(decide).otherwise = begin(start.args, given);
+    block(own).instrs = std::move(code);
+    block(own).next = begin(after.args, all);
+    // numbers are before all of it, and the front's first turns are not the second ones
+    const int outside = before_front();
+    Block& b = block(outside);
+    b.instrs.insert(b.instrs.end(), numbers_.begin(), numbers_.end());
+    b.next.args.push_back(none);
+    f_.kept.push_back(made_);
+  }
+  int before_front() {
+    for (int b : flow_.into(l_.before)) return b;
+    throw Refused();
+  }
+  // Code that has turns shared. What the loop is given then.
+  Edge shared(const Edge& start, int64_t which, int none) {
+    const int memory = number(reinterpret_cast<int64_t>(made_->words.data()), Type::kPtr);
+    auto at_word = [&](size_t word) {
+      return number(static_cast<int64_t>(word * sizeof(int64_t)));
+    };
+    auto put = [&](size_t word, int v) {
+      const Type t = at(v).type;
+      if (t == Type::kB1) v = emit(Op::kBToI, v);
+      emit(t == Type::kF64 ? Op::kStoreF64 : Op::kStoreI64, memory, at_word(word), v, Type::kNone);
+    };
+    for (size_t k = 0; k < start.args.size(); ++k) put(ParallelLoop::kParams + k, start.args[k]);
+    for (const auto& [v, word] : words_) put(word, v);
+    const int done = emit(Op::kCallOut, number(which), turns_, none, Type::kI64,
+                          reinterpret_cast<int64_t>(&run_shared));
+    Edge after{l_.head, {}};
+    for (size_t k = 0; k < start.args.size(); ++k) {
+      const Type t = at(start.args[k]).type;
+      if (made_->params[k] == ParallelLoop::kCounter) {
+        after.args.push_back(emit(Op::kIAdd, start.args[k], done));
+        continue;
+      }
+      int x = emit(t == Type::kF64 ? Op::kLoadF64 : Op::kLoadI64, memory,
+                   at_word(ParallelLoop::kParams + k), kNoValue, t == Type::kB1 ? Type::kI64 : t);
+      if (t == Type::kB1) x = emit(Op::kINe, x, none, kNoValue, Type::kB1);
+      after.args.push_back(x);
+    }
+    return after;
+  }
+
+  const std::shared_ptr<ParallelLoop> made_ = std::make_shared<ParallelLoop>();
+  bool stores_ = false;
+  std::vector<bool> live_, added_, moves_;
+  std::vector<Origin> origins_;
+  std::map<int, size_t> words_;
+  std::map<std::pair<int, int>, int> known_;
+  int at_ = -1, access_ = -1;  // whose places are looked for, and its block
+};
+
+}  // namespace
+
+// The loop's end is a block of its own, and the block before it has the loop's parameters.
+static void set_apart(Function& f, const Loop& l) {
+  const int end = l.ends[0], last = f.add_block(), front = f.add_block();
+  auto block = [&](int b) -> Block& { return f.blocks[static_cast<size_t>(b)]; };
+  Edge& back = block(end).next.block == l.head ? block(end).next : block(end).otherwise;
+  block(last).next = std::move(back);
+  back = {last, {}};
+  Edge in{l.head, {}};
+  for (int p : std::vector<int>(block(l.head).params))
+    in.args.push_back(f.add_param(front, f.instrs[static_cast<size_t>(p)].type));
+  block(front).next = std::move(in);
+  block(l.before).next.block = front;
+}
+
+static const Loop* loop_at(const Flow& flow, int head) {
+  const auto l = std::find_if(flow.loops().begin(), flow.loops().end(),
+                              [&](const Loop& o) { return o.head == head; });
+  return l == flow.loops().end() ? nullptr : &*l;
+}
+
+bool parallelize_loop(Function& f, int head) {
+  const Flow before(f);
+  const Loop* const l = loop_at(before, head);
+  if (!l || l->before < 0) return false;
+  Function made = f;
+  if (l->ends.size() > 1) {
+    join_ends(made, *l);
+    const Flow joined(made);
+    set_apart(made, *loop_at(joined, head));
+  } else {
+    set_apart(made, *l);
+  }
+  const Flow flow(made);
+  try {
+    Parallelizing(made, flow, *loop_at(flow, head)).run();
+  } catch (const Refused&) {
+    return false;
+  }
+  f = std::move(made);
+  return true;
+}
+
+void prepare_loops(Function& f) {
+  if (f.calls_itself()) return;
+  const Flow flow(f);
+  std::vector<bool> shared(f.blocks.size());  // blocks
+  const bool shares = config().parallel_loops != "off";
+  for (auto l = flow.loops().rbegin(); shares && l != flow.loops().rend(); ++l)
+    if (!flow.is_innermost(*l) && !shared[static_cast<size_t>(l->head)] &&
+        parallelize_loop(f, l->head))
+      for (size_t b = 0; b < l->body.size(); ++b) shared[b] = shared[b] || l->body[b];
+  for (const Loop& l : flow.loops()) {
+    if (!flow.is_innermost(l) || vectorize_loop(f, l.head)) continue;
+    if (shares && !shared[static_cast<size_t>(l.head)]) parallelize_loop(f, l.head);
+  }
+}
+
+}  // namespace pijit::region
