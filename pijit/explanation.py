@@ -136,9 +136,10 @@ class Explanation:
     misses (guards that led to another capture: where, guard, old and new value), callees (undecorated functions that
     were captured on their own because a break ran them: each with where, compile_count, calls, graph_runs, breaks,
     misses), regions (loops over numbers that became machine code: each with lines, runs, bytes, exits, which are
-    (line, whether the function returned, how often, why) where CPython went on, text, what was compiled, and recursive,
-    whether it is a function that calls itself; and loops that did not: with why, where, the line at which machine code
-    would be left, and help, what would change that), slower_loops (the first and the last line of loops that were left
+    (line, whether the function returned, how often, why) where CPython went on, text, what was compiled, recursive,
+    whether it is a function that calls itself, and shared_turns, how many turns of its loops threads shared; and loops
+    that did not: with why, where, the line at which machine code would be left, and help, what would change that),
+    slower_loops (the first and the last line of loops that were left
     to CPython within a call, as their graphs took longer).
 
     The text begins with what to do something about. to_html() gives or writes a page with the source, each line
@@ -220,7 +221,8 @@ class Explanation:
                     lines.append(f"    what would help: {r['help']}")
                 continue
             what = f"the function of {of}, which calls itself" if r["recursive"] else f"the loops of {of}"
-            lines.append(f"  machine code for {what}: {r['runs']} runs")
+            shared = f", {r['shared_turns']} turns shared by threads" if r["shared_turns"] else ""
+            lines.append(f"  machine code for {what}: {r['runs']} runs{shared}")
             lines += [f"    left at line {line} for CPython, {count} times" + (f": {why}" if why else "")
                       for line, returned, count, why in r["exits"] if not returned]
         lines += self._break_lines(self.breaks, "  ")

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+
+#include "region/parallel_loop.h"
 
 namespace pijit {
 
@@ -108,6 +111,8 @@ py::dict described_region(const Region& r, const CodeInfo& code) {
   x["exits"] = exits;
   x["text"] = str_of(r.text);
   x["recursive"] = r.recursive;
+  x["shared_turns"] = std::accumulate(r.parallel.begin(), r.parallel.end(), size_t{0},
+                                      [](size_t n, auto& l) { return n + l->shared; });
   x["why"] = "";
   x["help"] = "";
   return x;
@@ -133,6 +138,7 @@ void describe_left_loops(const FunctionCache& s, const CodeInfo& code, py::list*
     x["exits"] = py::list();
     x["text"] = "";
     x["recursive"] = false;
+    x["shared_turns"] = 0;
     x["why"] = str_of(n->why);
     x["help"] = str_of(n->help);
     regions->append(x);

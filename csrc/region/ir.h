@@ -65,6 +65,8 @@ constexpr int64_t address_imm(int log_scale, int64_t offset) {
 constexpr int log_scale_of(int64_t imm) { return static_cast<int>(imm & ((1 << kScaleBits) - 1)); }
 constexpr int64_t offset_of(int64_t imm) { return imm >> kScaleBits; }
 
+struct ParallelLoop;
+
 struct Instr {
   Op op;
   Type type;
@@ -101,7 +103,8 @@ struct Function {
   std::vector<Exit> exits;
   int depth = -1;  // of a function that calls itself: a word; the next one is the code's own
   std::vector<std::shared_ptr<void>> kept;  // what its code calls
-  bool unrolled = false;                    // it had more loops
+  std::vector<std::shared_ptr<ParallelLoop>> parallel;
+  bool unrolled = false;  // it had more loops
   // Of code that threads run at a time: an input, the address of so many words of the thread's.
   int own_words = kNoValue;
   size_t own_words_used = 0;

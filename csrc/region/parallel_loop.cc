@@ -8,6 +8,7 @@
 #include <exception>
 #include <limits>
 #include <new>
+#include <random>
 
 #include "base/config.h"
 
@@ -48,24 +49,27 @@ class Places {
  public:
   Places(const ParallelLoop& l, int64_t turns) : l_(l), last_(turns - 1) {
     for (const auto& n : l.nodes) spans_.push_back(span(n));
+    for (const auto& a : l.accesses) accesses_.push_back(a);
+    // what tests that turns do not decide keep all turns from
+    for (const auto& t : l.tests)
+      if (t.access >= 0 && at(t.less).is_fixed() && at(t.more).is_fixed() && !holds(t, 0))
+        never_.push_back(t.access);
+    for (size_t k = accesses_.size(); k-- > 0;)
+      if (is_never(static_cast<int>(k)))
+        accesses_.erase(accesses_.begin() + static_cast<ptrdiff_t>(k));
   }
+  const std::vector<ParallelLoop::Access>& accesses() const { return accesses_; }
 
   // Would no turn be kept from a store?
   bool are_all_stored() const {
-    for (const auto& t : l_.tests)
-      for (int64_t turn : {int64_t{0}, last_}) {
-        const Span &a = spans_[static_cast<size_t>(t.less)],
-                   &b = spans_[static_cast<size_t>(t.more)];
-        const int64_t less = sum(a.high, product(a.high_step, turn));
-        const int64_t more = sum(b.low, product(b.low_step, turn));
-        if (t.equal ? less > more : less >= more) return false;
-      }
-    return true;
+    return std::all_of(l_.tests.begin(), l_.tests.end(), [&](const auto& t) {
+      return is_never(t.access) || (holds(t, 0) && holds(t, last_));
+    });
   }
   // Does each turn find in memory what it would if they came one after the other?
   bool is_apart() const {
-    for (const auto& s : l_.accesses)
-      for (const auto& a : l_.accesses)
+    for (const auto& s : accesses_)
+      for (const auto& a : accesses_)
         if (s.stores && !is_apart(s, a)) return false;
     return true;
   }
@@ -74,15 +78,24 @@ class Places {
   };
   // That a store may write in a turn.
   Bytes window(const ParallelLoop::Access& a, int64_t turn) const {
-    const Span& s = spans_[static_cast<size_t>(a.node)];
+    const Span& s = at(a.node);
     return {sum(s.low, product(s.low_step, turn)),
             sum(sum(s.high, product(s.high_step, turn)), a.bytes)};
   }
 
  private:
+  const Span& at(int node) const { return spans_[static_cast<size_t>(node)]; }
+  bool holds(const ParallelLoop::Test& t, int64_t turn) const {
+    const int64_t less = sum(at(t.less).high, product(at(t.less).high_step, turn));
+    const int64_t more = sum(at(t.more).low, product(at(t.more).low_step, turn));
+    return t.equal ? less <= more : less < more;
+  }
+  bool is_never(int access) const {
+    return std::find(never_.begin(), never_.end(), access) != never_.end();
+  }
   Span span(const ParallelLoop::Node& n) const {
     using Node = ParallelLoop::Node;
-    auto of = [&](int k) -> const Span& { return spans_[static_cast<size_t>(k)]; };
+    auto of = [&](int k) -> const Span& { return at(k); };
     const int64_t word = n.kind == Node::kWord || n.kind == Node::kTurn
                              ? l_.words[static_cast<size_t>(n.imm)]
                              : n.imm;
@@ -97,8 +110,24 @@ class Places {
         if (of(n.b).is_fixed()) return times(of(n.a), of(n.b).low);
         throw TooLarge();
       case Node::kBetween: return {of(n.a).low, of(n.a).low_step, of(n.b).high, of(n.b).high_step};
+      case Node::kMin: return is_less(of(n.a), of(n.b)) ? of(n.a) : of(n.b);
+      case Node::kMax: return is_less(of(n.a), of(n.b)) ? of(n.b) : of(n.a);
+      case Node::kEither: {
+        auto end = [&](int64_t first, int64_t step) { return sum(first, product(step, last_)); };
+        const Span &a = of(n.a), &b = of(n.b);
+        const int64_t low =
+            std::min({a.low, end(a.low, a.low_step), b.low, end(b.low, b.low_step)});
+        const int64_t high =
+            std::max({a.high, end(a.high, a.high_step), b.high, end(b.high, b.high_step)});
+        return {low, 0, high, 0};
+      }
     }
     throw TooLarge();
+  }
+  // In the first turn and in the last.
+  bool is_less(const Span& a, const Span& b) const {
+    return a.high <= b.high &&
+           sum(a.high, product(a.high_step, last_)) <= sum(b.high, product(b.high_step, last_));
   }
   static Span add(const Span& a, const Span& b) {
     return {sum(a.low, b.low), sum(a.low_step, b.low_step), sum(a.high, b.high),
@@ -121,7 +150,7 @@ class Places {
     const Bytes x = reach(s, 0), y = reach(a, 0);
     if (&s != &a && (x.end <= y.begin || y.end <= x.begin)) return true;
     // both move on by more than they take
-    const Span &p = spans_[static_cast<size_t>(s.node)], &q = spans_[static_cast<size_t>(a.node)];
+    const Span &p = at(s.node), &q = at(a.node);
     for (const int64_t step : {p.low_step, p.high_step, q.low_step, q.high_step}) {
       const Bytes u = reach(s, step), v = reach(a, step);
       if (std::max(u.end, v.end) - std::min(u.begin, v.begin) <= std::abs(step)) return true;
@@ -132,6 +161,8 @@ class Places {
   const ParallelLoop& l_;
   const int64_t last_;
   std::vector<Span> spans_;
+  std::vector<ParallelLoop::Access> accesses_;
+  std::vector<int> never_;  // numbers of those that no turn comes to
 };
 
 // What stores may write over, so that turns can be undone.
@@ -139,11 +170,10 @@ class Backup {
  public:
   static constexpr int64_t kMost = int64_t{1} << 22;  // bytes
 
-  void keep(const Places& places, const std::vector<ParallelLoop::Access>& accesses, int64_t first,
-            int64_t past) {
+  void keep(const Places& places, int64_t first, int64_t past) {
     parts_.clear();
     kept_.clear();
-    for (const auto& a : accesses) {
+    for (const auto& a : places.accesses()) {
       if (!a.stores) continue;
       for (int64_t t = first; t < past; ++t) keep(places.window(a, t));
     }
@@ -157,10 +187,9 @@ class Backup {
     }
   }
   // How many turns' places are that many bytes at most.
-  static int64_t turns(const Places& places, const std::vector<ParallelLoop::Access>& accesses,
-                       int64_t first, int64_t turns) {
+  static int64_t turns(const Places& places, int64_t first, int64_t turns) {
     int64_t each = 1;
-    for (const auto& a : accesses)
+    for (const auto& a : places.accesses())
       if (a.stores)
         for (int64_t t : {first, first + turns - 1}) {
           const auto w = places.window(a, t);
@@ -183,6 +212,17 @@ class Backup {
   std::vector<char> kept_;
 };
 
+// What a part's parameters begin with that its turns do not read: where they end with it, no turn
+// set them. No program knows it. As a float64 it is a normal number.
+int64_t nobodys() {
+  static const int64_t bits = [] {
+    std::random_device r;
+    const uint64_t random = (uint64_t{r()} << 32) | r();
+    return static_cast<int64_t>((random >> 12) | (uint64_t{1023} << 52));
+  }();
+  return bits;
+}
+
 class Sharing {
  public:
   explicit Sharing(ParallelLoop& l)
@@ -196,9 +236,9 @@ class Sharing {
     double took = 0;
     try {
       while (done < turns && !l_.is_awaited()) {
-        const int64_t n = Backup::turns(places, l_.accesses, done, std::min(some, turns - done));
+        const int64_t n = Backup::turns(places, done, std::min(some, turns - done));
         if (n == 0) break;
-        backup_.keep(places, l_.accesses, done, done + n);
+        backup_.keep(places, done, done + n);
         const int64_t began = now();
         if (!block(n)) {
           backup_.restore();
@@ -259,6 +299,7 @@ class Sharing {
       int64_t& word = buffer[ParallelLoop::kParams + k];
       if (l_.params[k] == ParallelLoop::kCounter) word += first;
       if (l_.params[k] == ParallelLoop::kSum) word = 0;
+      if (l_.params[k] == ParallelLoop::kLast) word = nobodys();
     }
     if (l_.code->run(buffer) != 0) return false;
     std::copy_n(buffer, params_, ends);
@@ -278,6 +319,13 @@ class Sharing {
             if (__builtin_add_overflow(after[k], end(p), &after[k])) return false;
           break;
         case ParallelLoop::kLast:
+          for (int64_t p = parts; p-- > 0;)
+            if (end(p) != nobodys()) {
+              after[k] = end(p);
+              break;
+            }
+          break;
+        case ParallelLoop::kLastTruth:
           after[k] = end(parts - 1);
           // Is it what it was since nothing changed it, or since it got the same once more?
           for (int64_t p = 0; p < parts && after[k] == start; ++p)

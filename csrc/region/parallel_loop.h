@@ -15,13 +15,16 @@ struct ParallelLoop {
   // parameters begin with, then what does not change in the loop. By exit 0 it gives the parameters
   // after its turns; it leaves by another one where the loop would.
   static constexpr size_t kTurns = 0, kOwnWords = 1, kParams = 2;
-  enum Param : uint8_t { kCounter, kSum, kLast };
+  enum Param : uint8_t { kCounter, kSum, kLast, kLastTruth };
 
   // Places in memory, as far as turns decide them: by nodes that come before their users.
   struct Node {
-    enum Kind : uint8_t { kConst, kWord, kTurn, kAdd, kSub, kMul, kBetween } kind = kConst;
-    int a = -1, b = -1;  // kBetween: the least and the largest
-    int64_t imm = 0;     // kConst; else the word: of kTurn what it is in the first turn
+    // kBetween: of what is at least the first and at most the second; kMin, kMax: of two that are
+    // as right; kEither: of one of two.
+    enum Kind : uint8_t { kConst, kWord, kTurn, kAdd, kSub, kMul, kBetween, kMin, kMax, kEither };
+    Kind kind = kConst;
+    int a = -1, b = -1;
+    int64_t imm = 0;  // kConst; else the word: of kTurn what it is in the first turn
   };
   struct Access {
     int node;
@@ -32,13 +35,14 @@ struct ParallelLoop {
   struct Test {
     int less, more;
     bool equal;
+    int access;  // that is reached only where it holds; -1: it has to hold
   };
 
   Function function;
   std::vector<Param> params;
   std::vector<Node> nodes;
   std::vector<Access> accesses;  // none where nothing is stored
-  std::vector<Test> tests;       // that hold where something is stored
+  std::vector<Test> tests;
   std::vector<int64_t> words;
   // Of the loop's poll: the word that has the address, and the bits.
   size_t poll = 0;

@@ -140,7 +140,10 @@ class Parallelizing : CountedLoop {
     for (int b : flow_.order()) {
       if (!is_in(b)) continue;
       for (int v : block(b).instrs)
-        if (live_[static_cast<size_t>(v)]) need(!is_needed(v));
+        if (live_[static_cast<size_t>(v)]) {
+          if (is_needed(v) && getenv("PIJIT_DBG")) fprintf(stderr, "needed %d\n", v);
+          need(!is_needed(v));
+        }
       if (b != l_.head && block(b).condition != kNoValue)
         need(origin(block(b).condition).param == -1);
     }
@@ -185,7 +188,8 @@ class Parallelizing : CountedLoop {
         made_->params.push_back(ParallelLoop::kSum);
       } else {
         need(o.param == -1 || o.param == static_cast<int>(k));
-        made_->params.push_back(ParallelLoop::kLast);
+        made_->params.push_back(at(last).type == Type::kB1 ? ParallelLoop::kLastTruth
+                                                           : ParallelLoop::kLast);
       }
     }
   }
@@ -300,7 +304,7 @@ class Parallelizing : CountedLoop {
           place = add_node({Node::kAdd, place, constant_node(offset_of(in.imm))});
         // what is stored at the same place in all turns
         need(!writes(v) || moves_[static_cast<size_t>(place)]);
-        if (writes(v)) need_tests();
+        if (writes(v)) need_tests(in);
         made_->accesses.push_back({place, bytes(in.op), writes(v)});
       }
     }
@@ -334,7 +338,18 @@ class Parallelizing : CountedLoop {
   // Of a number, where the access is reached.
   int node(int v) {
     if (const auto it = known_.find({access_, v}); it != known_.end()) return it->second;
-    const int r = made_node(v);
+    const size_t nodes = made_->nodes.size(), tests = made_->tests.size();
+    int r = kNoValue;
+    try {
+      r = made_node(v);
+    } catch (const Refused&) {  // as what is read, it may be known from tests alone
+      made_->nodes.resize(nodes);
+      made_->tests.resize(tests);
+      moves_.resize(nodes);
+      std::erase_if(known_, [&](auto& k) { return k.second >= static_cast<int>(nodes); });
+      const int least = bound(v, false);
+      r = between(least, bound(v, true));
+    }
     known_[{access_, v}] = r;
     return r;
   }
@@ -354,8 +369,9 @@ class Parallelizing : CountedLoop {
       case Op::kIMul: return add_node({Node::kMul, arg(0), arg(1)});
       case Op::kLoadU8: return between(constant_node(0), constant_node(UINT8_MAX));
       case Op::kIMod:
-        need(is_const(in.args[1]) && at(in.args[1]).imm > 0);
-        return between(constant_node(0), constant_node(at(in.args[1]).imm - 1));
+        made_->tests.push_back({constant_node(0), arg(1), false, -1});
+        return between(constant_node(0), add_node({Node::kAdd, arg(1), constant_node(-1)}));
+      case Op::kSelect: return add_node({Node::kEither, arg(1), arg(2)});
       case Op::kIAnd:
         need(is_const(in.args[1]) && at(in.args[1]).imm >= 0);
         return between(constant_node(0), constant_node(at(in.args[1]).imm));
@@ -442,25 +458,49 @@ class Parallelizing : CountedLoop {
   }
   // The most that tests let through on the way to the access; or the least.
   int bound(int v, bool most) {
-    std::optional<Test> found;
+    int r = kNoValue;
     each_test([&](int comparison, bool holds) {
       const auto t = test_of(comparison, holds);
-      if (t && !found && (most ? t->less : t->more) == v) found = t;
+      if (!t || (most ? t->less : t->more) != v) return;
+      const auto other = known_node(most ? t->more : t->less);
+      if (!other) return;
+      const int x =
+          t->equal ? *other : add_node({Node::kAdd, *other, constant_node(most ? -1 : 1)});
+      r = r == kNoValue ? x : add_node({most ? Node::kMin : Node::kMax, r, x});
     });
-    need(found.has_value());
-    const int x = node(most ? found->more : found->less);
-    return found->equal ? x : add_node({Node::kAdd, x, constant_node(most ? -1 : 1)});
+    need(r != kNoValue);
+    return r;
   }
   // What is stored is kept before, for all turns: that may not be beside the array, where tests
-  // would keep turns from it. Which tests are of the place can't be told from the address, which
-  // may be made of their operands' parts.
-  void need_tests() {
+  // would keep turns from it. They are of what the place is made of, or of what does not change.
+  void need_tests(const Instr& store) {
+    std::vector<int> parts;
+    for (int k = 0; k < 2; ++k) add_leaves(store.args[k], &parts);
     each_test([&](int comparison, bool holds) {
       const auto t = test_of(comparison, holds);
       if (!t) return;
+      std::vector<int> tested;
+      add_leaves(t->less, &tested);
+      add_leaves(t->more, &tested);
+      if (!tested.empty() && std::none_of(tested.begin(), tested.end(), [&](int v) {
+            return std::find(parts.begin(), parts.end(), v) != parts.end();
+          }))
+        return;
       const auto less = known_node(t->less), more = known_node(t->more);
-      if (less && more) made_->tests.push_back({*less, *more, t->equal});
+      const auto access = static_cast<int>(made_->accesses.size());
+      if (less && more) made_->tests.push_back({*less, *more, t->equal, access});
     });
+  }
+  // What a number changes with, taken apart as addresses may be.
+  void add_leaves(int v, std::vector<int>* leaves) {
+    if (!is_inside(v) || is_const(v)) return;
+    Instr in = at(v);
+    const bool apart = in.op == Op::kIAdd || in.op == Op::kISub || in.op == Op::kIMul ||
+                       in.op == Op::kIBelow || in.op == Op::kSelect;
+    if (apart)
+      each_operand(in, [&](int& a) { add_leaves(a, leaves); });
+    else if (std::find(leaves->begin(), leaves->end(), v) == leaves->end())
+      leaves->push_back(v);
   }
   // Nothing: turns do not decide it.
   std::optional<int> known_node(int v) {
@@ -523,7 +563,7 @@ class Parallelizing : CountedLoop {
     Block& b = block(outside);
     b.instrs.insert(b.instrs.end(), numbers_.begin(), numbers_.end());
     b.next.args.push_back(none);
-    f_.kept.push_back(made_);
+    f_.parallel.push_back(made_);
   }
   int before_front() {
     for (int b : flow_.into(l_.before)) return b;

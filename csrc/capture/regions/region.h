@@ -101,6 +101,7 @@ struct Region {
   std::vector<RegionNeed> needs;
   std::vector<py::object> objects;
   std::vector<std::shared_ptr<void>> statements;  // with arrays, which its code runs
+  std::vector<std::shared_ptr<region::ParallelLoop>> parallel;
   std::vector<RegionExit> exits;
   // Functions whose lines it has.
   struct Followed {
