@@ -13,7 +13,8 @@ class ParallelLoop:
     def __init__(self, seed):
         self.r = r = random.Random(seed)
         self.apart = r.random() < 0.7  # turns store in rows of their own, and hand on sums of integers alone
-        self.lines = ["def f(a, b, m, w, p, q, g, n):", "    s, t, u, k, x, c, j, found = 0.0, 0.5, 0, 3, 1.0, 1, -1, False"]
+        self.lines = ["def f(a, b, m, w, p, q, g, n):",
+                      "    s, t, u, k, x, c, j, found = 0.0, 0.5, 0, 3, 1.0, 1, -1, False"]
         first = r.choice(("0", "0", "1", "2"))
         last = r.choice(("n", "n", "n - 1", "len(a)", "m.shape[0]", "m.shape[0] - 1", "n + 1", "len(p)"))
         indent = "    "
@@ -38,8 +39,8 @@ class ParallelLoop:
             return r.choice(("m[i, j]", "m[i, j]", "w[i, j]", "m[i, j + 1]", "w[i, j - 1]") if deep else
                             ("a[i]", "b[i]", "m[i, 0]", "w[i, 1]", "m[i, -1]"))
         if deep == 0:
-            return r.choice(("a[i]", "b[i]", "a[i - 1]", "b[i + 1]", "m[i, 0]", "m[i, -1]", "w[i, 1]", "w[i, c]", "m[0, 0]",
-                             "a[i % 5]", "b[p[i]]", "b[-i - 1]", "m[i % 3, 0]"))
+            return r.choice(("a[i]", "b[i]", "a[i - 1]", "b[i + 1]", "m[i, 0]", "m[i, -1]", "w[i, 1]", "w[i, c]",
+                             "m[0, 0]", "a[i % 5]", "b[p[i]]", "b[-i - 1]", "m[i % 3, 0]"))
         return r.choice(("m[i, j]", "m[i, j]", "m[i, j]", "w[i, j]", "w[j, i]", "m[i - 1, j]", "m[i, j + 1]", "a[j]",
                          "m[(i + 1) % 4, j]", "w[i, j - 1]", "m[i][j]", "w[i, q[j]]", "b[i]"))
 
@@ -48,8 +49,9 @@ class ParallelLoop:
         if more == 0 or r.random() < 0.2:
             return r.choice((self.place(deep), self.place(deep), "0.25", "2", "x", "i", "t", "float(p[i])"))
         a, b = self.number(deep, more - 1), self.number(deep, more - 1)
-        return r.choice((f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"({a} / ({b} + 3.5))", f"abs({a})", f"min({a}, {b})",
-                         f"({a} if {a} > {b} else {b})", f"math.sqrt(abs({a}))", f"math.sin({a})", f"({a} / {b})"))
+        return r.choice((f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"({a} / ({b} + 3.5))", f"abs({a})",
+                         f"min({a}, {b})", f"({a} if {a} > {b} else {b})", f"math.sqrt(abs({a}))", f"math.sin({a})",
+                         f"({a} / {b})"))
 
     def integer(self, deep, more=1):
         r = self.r
@@ -83,8 +85,9 @@ class ParallelLoop:
             self.add(indent + "    ", r.choice(("k = k // 2", "k -= 3", "k = k // 2; u += 1")))
             return
         if kind == 6:
-            test = r.choice(("i < len(b)", "i + 1 < len(a)", "len(b) > i", "not i >= len(b)", "c > 0", "len(a) > 3", "i != 4",
-                             "i % 2 == 0", "p[i] > 50", "found", *(("j < i", "j != i", "j < w.shape[1]") if deep else ())))
+            test = r.choice(("i < len(b)", "i + 1 < len(a)", "len(b) > i", "not i >= len(b)", "c > 0", "len(a) > 3",
+                             "i != 4", "i % 2 == 0", "p[i] > 50", "found",
+                             *(("j < i", "j != i", "j < w.shape[1]") if deep else ())))
             self.add(indent, f"if {test}:")
             self.statement(indent + "    ", deep)
             if r.random() < 0.3:

@@ -46,7 +46,8 @@ def test_generated_reductions(first):
         for _ in range(2):
             assert seen(jitted, p.x, p.y, 3) == wanted, (seed, p.line, p.x.dtype, p.x.shape, p.x.strides)
         loops += any(not r["why"] for r in ms.explain(jitted).regions)
-    assert loops >= 180
+    # NumPy up to 2.2 sums by parts, which only it knows
+    assert loops >= (180 if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else 110)
 
 
 def windows(x, w, out):
