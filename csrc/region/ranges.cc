@@ -20,6 +20,7 @@ struct Range {
   Range with(const Range& o) const { return {std::min(lo, o.lo), std::max(hi, o.hi)}; }
 };
 const Range kAll{kLeast, kMost};
+Wide floored(Wide a, Wide b) { return a / b - (a % b < 0); }  // b > 0
 
 class Ranges {
  public:
@@ -63,7 +64,9 @@ class Ranges {
         if (arg(1).lo > 0) return {0, std::min(arg(1).hi - 1, arg(0).lo >= 0 ? arg(0).hi : kMost)};
         return kAll;
       case Op::kIDiv:
-        if (arg(1).lo > 0) return {std::min(arg(0).lo, Wide{0}), std::max(arg(0).hi, Wide{0})};
+        if (arg(1).lo > 0)
+          return {floored(arg(0).lo, arg(0).lo < 0 ? arg(1).lo : arg(1).hi),
+                  floored(arg(0).hi, arg(0).hi < 0 ? arg(1).hi : arg(1).lo)};
         return kAll;
       case Op::kIAnd:
         if (arg(0).lo >= 0 && arg(1).lo >= 0) return {0, std::min(arg(0).hi, arg(1).hi)};

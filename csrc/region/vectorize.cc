@@ -3,6 +3,9 @@
 // or would leave the region, is the loop's own.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <utility>
@@ -245,7 +248,78 @@ class Vectorizing : ChainLoop {
       case Op::kBToI:
       case Op::kIToF: return s_cast(arg(0), t);
       case Op::kFRound32: return s_cast(s_cast(arg(0), DType::F32), DType::F64);
+      case Op::kIDiv:
+      case Op::kIMod: return divided(in, arg(0));
       default: throw Refused();
+    }
+  }
+
+  // By float64 numbers: quotients of integers below 2^53 are apart from the next whole number by
+  // more than their rounding.
+  SVal divided(const Instr& in, const SVal& dividend) {
+    constexpr int64_t kExact = int64_t{1} << 53, kMostDivisor = int64_t{1} << 31;
+    need(is_const(in.args[1]));
+    const int64_t by = at(in.args[1]).imm;
+    need(by != 0 && std::abs(by) <= kMostDivisor);
+    auto real = [&](double x) {
+      uint64_t bits;
+      std::memcpy(&bits, &x, sizeof bits);
+      return body_.bits(DType::F64, bits);
+    };
+    auto op = [&](SOp o, const SVal& a, const SVal& b = {}) {
+      return body_.op(o, DType::F64, a, b);
+    };
+    SVal x = s_cast(dividend, DType::F64);
+    const auto range = range_of(in.args[0]);
+    if (!range || range->first <= -kExact || range->second >= kExact) {
+      // what is larger raises the flag of invalid operations, and adds 0 else
+      const SVal large = body_.op(SOp::kGe, DType::Bool, op(SOp::kAbs, x), real(0x1p53));
+      const SVal told = body_.op(SOp::kSelect, DType::F64, large, real(HUGE_VAL), real(0));
+      x = op(SOp::kAdd, x, op(SOp::kMul, told, real(0)));
+    }
+    const SVal divisor = real(static_cast<double>(by));
+    const SVal quotient = op(SOp::kFloor, op(SOp::kDiv, x, divisor));
+    if (in.op == Op::kIDiv) return s_cast(quotient, DType::I64);
+    return s_cast(op(SOp::kSub, x, op(SOp::kMul, quotient, divisor)), DType::I64);
+  }
+  // The least and the largest that an integer may be; nothing: 64 bits of them.
+  using Range = std::pair<int64_t, int64_t>;
+  std::optional<Range> range_of(int v) {
+    const auto [it, fresh] = ranges_.try_emplace(v);
+    if (fresh) {
+      const auto r = found_range(v);
+      ranges_[v] = r;
+      return r;
+    }
+    return it->second;
+  }
+  std::optional<Range> found_range(int v) {
+    const Instr in = at(v);
+    auto arg = [&](int k) { return range_of(in.args[k]); };
+    switch (in.op) {
+      case Op::kConst: return Range{in.imm, in.imm};
+      case Op::kLoadU8: return Range{0, UINT8_MAX};
+      case Op::kLoadI8: return Range{INT8_MIN, INT8_MAX};
+      case Op::kLoadU16: return Range{0, UINT16_MAX};
+      case Op::kLoadI16: return Range{INT16_MIN, INT16_MAX};
+      case Op::kLoadU32: return Range{0, UINT32_MAX};
+      case Op::kLoadI32: return Range{INT32_MIN, INT32_MAX};
+      case Op::kBToI: return Range{0, 1};
+      case Op::kIBelow: return arg(0);
+      case Op::kIAdd:
+      case Op::kISub: {
+        const auto a = arg(0), b = arg(1);
+        Range r;
+        if (!a || !b) return std::nullopt;
+        const bool adds = in.op == Op::kIAdd;
+        if (adds ? __builtin_add_overflow(a->first, b->first, &r.first) ||
+                       __builtin_add_overflow(a->second, b->second, &r.second)
+                 : __builtin_sub_overflow(a->first, b->second, &r.first) ||
+                       __builtin_sub_overflow(a->second, b->first, &r.second))
+          return std::nullopt;
+        return r;
+      }
+      default: return std::nullopt;
     }
   }
 
@@ -402,6 +476,7 @@ class Vectorizing : ChainLoop {
   SBuilder body_;
   SVal turn_;
   std::map<int, SVal> vectors_;
+  std::map<int, std::optional<Range>> ranges_;
   std::vector<Body> results_;
   std::vector<std::pair<Instr, size_t>> accesses_;
   std::vector<std::pair<int, size_t>> numbers_, starts_;

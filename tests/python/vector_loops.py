@@ -52,7 +52,8 @@ class VectorLoop:
         if deep == 0 or r.random() < 0.3:
             return r.choice(("p[i]", "q[i]", "i", "3", "k", "p[i - 1]", "int(q[i])"))
         x, y = self.integer(deep - 1), self.integer(deep - 1)
-        return r.choice((f"({x} + {y})", f"({x} - {y})", f"({x} * 3)", f"({x} & {y})", f"({x} // 4)", f"({x} % 7)"))
+        return r.choice((f"({x} + {y})", f"({x} - {y})", f"({x} * 3)", f"({x} & {y})", f"({x} // 4)", f"({x} % 7)",
+                         f"({x} // -3)", f"({x} % -5)", f"({x} // 1000003)"))
 
     def statement(self):
         r = self.r
@@ -110,6 +111,8 @@ class VectorLoop:
         whole = r.choice((np.int64, np.int32, np.uint8, np.int16))
         p = g.integers(0, 100, n + 2).astype(r.choice((np.int64, np.int32, np.uint8)))
         q = g.integers(0, 100, n).astype(whole)
+        if whole is np.int64 and r.random() < 0.3:  # beyond what float64 has
+            q[r.randrange(n)] = r.choice((2**53 - 1, 2**53, -2**53, 2**62 + 12345, -2**63))
         m = g.random((5, n)).astype(dtype)
         if r.random() < 0.3:
             m = np.asfortranarray(m)
