@@ -350,22 +350,28 @@ bool register_loop_threads(LoopThreads t) {
   return true;
 }
 
-// Some turns of a loop that is known to be short are measured now and then.
+// A loop that is known to be short is seldom asked, and then some of its turns are measured.
 static int64_t alone(ParallelLoop& l, int64_t turns) {
-  constexpr unsigned kMeasured = 16;
-  constexpr int64_t kParts = 8;
+  constexpr int64_t kNotAsked = 63, kMeasured = 4, kParts = 8;
   l.given = 0;
-  if (++l.alone % kMeasured != 0 || turns < kParts) return kAllTurns;
+  if (++l.alone % kMeasured != 0 || turns < kParts) {
+    l.words[ParallelLoop::kNotAsked] = kNotAsked;
+    return kAllTurns;
+  }
   l.began = now();
   return l.given = turns / kParts;
 }
 
 int64_t turns_to_measure(int64_t which, int64_t turns, int64_t again) {
-  constexpr double kTold = 2e4, kWorth = 1e5, kCompiling = 5e5, kLongest = 2e7;  // ns
+  constexpr double kTold = 2e4, kWorth = 6e4, kCompiling = 5e5, kLongest = 2e7;  // ns
+  constexpr int64_t kLeast = 4, kOneThread = 1000;
   auto& l = *reinterpret_cast<ParallelLoop*>(which);
   if (!threads.count) return kAllTurns;
-  if (is_always()) return again ? kAllTurns : 0;
-  if (threads.count() < 2) return kAllTurns;
+  if (is_always()) return again || turns < kLeast ? kAllTurns : 0;
+  if (threads.count() < 2) {
+    l.words[ParallelLoop::kNotAsked] = kOneThread;
+    return kAllTurns;
+  }
   if (l.refused >= kMostRefused && ++l.refused % kAgain != 0) return kAllTurns;
   if (again && l.given > 0) {
     const auto took = static_cast<double>(now() - l.began);
@@ -378,14 +384,15 @@ int64_t turns_to_measure(int64_t which, int64_t turns, int64_t again) {
   }
   if (l.cost == 0) {
     l.given = std::max<int64_t>(l.given, 1);
+    if (l.given >= turns) return alone(l, 0);
     l.began = now();
     return l.given;
   }
   const double all = l.cost * static_cast<double>(turns);
-  if (all < kWorth || l.cost > kLongest) return alone(l, turns);
+  if (turns < kLeast || all < kWorth || l.cost > kLongest) return alone(l, turns);
   if (l.code) return 0;
   l.spent += all / 2;
-  return l.spent < kCompiling ? alone(l, turns) : 0;
+  return l.spent < kCompiling ? kAllTurns : 0;
 }
 
 int64_t run_shared(int64_t which, int64_t turns, int64_t) {

@@ -13,8 +13,9 @@ namespace pijit::region {
 struct ParallelLoop {
   // The words of `function`: how many turns, the address of a thread's own ones, what its
   // parameters begin with, then what does not change in the loop. By exit 0 it gives the parameters
-  // after its turns; it leaves by another one where the loop would.
-  static constexpr size_t kTurns = 0, kOwnWords = 1, kParams = 2;
+  // after its turns; it leaves by another one where the loop would. In the loop's own words, the
+  // first is how often it is not asked for its turns, as they are known to be short.
+  static constexpr size_t kTurns = 0, kOwnWords = 1, kParams = 2, kNotAsked = kTurns;
   enum Param : uint8_t { kCounter, kSum, kLast, kLastTruth };
 
   // Places in memory, as far as turns decide them: by nodes that come before their users.
@@ -52,7 +53,7 @@ struct ParallelLoop {
   std::unique_ptr<Code> code;
   double cost = 0;               // ns of a turn of the loop itself; 0: not known
   double spent = 0;              // ns that shares might have saved so far
-  unsigned alone = 0;            // calls that were short
+  unsigned alone = 0;            // times that it was asked and was short
   int64_t began = 0, given = 0;  // turns that are being measured
   unsigned refused = 0;          // calls in a row that did nothing
   size_t shared = 0;             // turns that threads did

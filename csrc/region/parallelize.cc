@@ -514,20 +514,23 @@ class Parallelizing : CountedLoop {
   // --- code in front
 
   void place_code() {
-    constexpr int64_t kLeast = 4;
     const int front = l_.before;
     std::vector<int> tests, asks, code;
     const int again = f_.add_param(front, Type::kI64);
     const int decide = f_.add_block(), own = f_.add_block();
     const auto which = reinterpret_cast<int64_t>(made_.get());
-    code_ = &tests;
-    turns_ = turns();
-    const int enough = emit(Op::kIGe, turns_, number(kLeast), kNoValue, Type::kB1);
+    const int none = number(0), one = number(1);
     const int all = number(std::numeric_limits<int64_t>::max());
+    code_ = &tests;
+    const int memory = number(reinterpret_cast<int64_t>(made_->words.data()), Type::kPtr);
+    const int count = number(ParallelLoop::kNotAsked * sizeof(int64_t));
+    const int not_asked = emit(Op::kISub, emit(Op::kLoadI64, memory, count), one);
+    emit(Op::kStoreI64, memory, count, not_asked, Type::kNone);
+    const int asked = emit(Op::kILt, not_asked, none, kNoValue, Type::kB1);
     code_ = &asks;
+    turns_ = turns();
     const int given = emit(Op::kCallOut, number(which), turns_, again, Type::kI64,
                            reinterpret_cast<int64_t>(&turns_to_measure));
-    const int none = number(0), one = number(1);
     const int now = emit(Op::kIEq, given, none, kNoValue, Type::kB1);
     code_ = &code;
     const Edge start = into();
@@ -536,7 +539,7 @@ class Parallelizing : CountedLoop {
       e.args.push_back(some);
       return e;
     };
-    const Edge after = shared(start, which, none);
+    const Edge after = shared(start, which, memory, none);
     // the loop's end asks again when the turns that were given are done
     const int budget = f_.add_param(l_.head, Type::kI64);
     const int end = l_.ends[0];
@@ -549,7 +552,7 @@ class Parallelizing : CountedLoop {
     block(end).next = {front, next.args};
     block(end).next.args.push_back(one);
     block(front).instrs = std::move(tests);
-    block(front).condition = enough;
+    block(front).condition = asked;
     block(front).next = {decide, {}};
     block(front).otherwise = begin(start.args, all);
     block(decide).instrs = std::move(asks);
@@ -570,8 +573,7 @@ class Parallelizing : CountedLoop {
     throw Refused();
   }
   // Code that has turns shared. What the loop is given then.
-  Edge shared(const Edge& start, int64_t which, int none) {
-    const int memory = number(reinterpret_cast<int64_t>(made_->words.data()), Type::kPtr);
+  Edge shared(const Edge& start, int64_t which, int memory, int none) {
     auto at_word = [&](size_t word) {
       return number(static_cast<int64_t>(word * sizeof(int64_t)));
     };
