@@ -29,9 +29,11 @@ int64_t now() {
 }
 bool is_always() { return config().parallel_loops == "always"; }
 
-// A number that grows evenly with the turns, or is between two such.
+// A number that grows evenly with the turns, or is between two such; and between what it is in all
+// turns.
 struct Span {
   int64_t low = 0, low_step = 0, high = 0, high_step = 0;
+  int64_t least = 0, most = 0;
   bool is_fixed() const { return low == high && low_step == 0 && high_step == 0; }
 };
 struct TooLarge {};
@@ -101,25 +103,33 @@ class Places {
                              : n.imm;
     switch (n.kind) {
       case Node::kConst:
-      case Node::kWord: return {word, 0, word, 0};
-      case Node::kTurn: return {word, 1, word, 1};
+      case Node::kWord: return {word, 0, word, 0, word, word};
+      case Node::kTurn: return {word, 1, word, 1, word, sum(word, last_)};
       case Node::kAdd: return add(of(n.a), of(n.b));
       case Node::kSub: return add(of(n.a), times(of(n.b), -1));
       case Node::kMul:
         if (of(n.a).is_fixed()) return times(of(n.b), of(n.a).low);
         if (of(n.b).is_fixed()) return times(of(n.a), of(n.b).low);
-        throw TooLarge();
-      case Node::kBetween: return {of(n.a).low, of(n.a).low_step, of(n.b).high, of(n.b).high_step};
-      case Node::kMin: return is_less(of(n.a), of(n.b)) ? of(n.a) : of(n.b);
-      case Node::kMax: return is_less(of(n.a), of(n.b)) ? of(n.b) : of(n.a);
+        return product_of(of(n.a), of(n.b));
+      case Node::kBetween: return between(of(n.a), of(n.b));
+      case Node::kMin:
+      case Node::kMax: {
+        const bool first = is_less(of(n.a), of(n.b)) == (n.kind == Node::kMin);
+        Span r = first ? of(n.a) : of(n.b);
+        r.least = std::max(of(n.a).least, of(n.b).least);
+        r.most = std::min(of(n.a).most, of(n.b).most);
+        return r;
+      }
       case Node::kEither: {
-        auto end = [&](int64_t first, int64_t step) { return sum(first, product(step, last_)); };
-        const Span &a = of(n.a), &b = of(n.b);
-        const int64_t low =
-            std::min({a.low, end(a.low, a.low_step), b.low, end(b.low, b.low_step)});
-        const int64_t high =
-            std::max({a.high, end(a.high, a.high_step), b.high, end(b.high, b.high_step)});
-        return {low, 0, high, 0};
+        const int64_t least = std::min(of(n.a).least, of(n.b).least);
+        const int64_t most = std::max(of(n.a).most, of(n.b).most);
+        return {least, 0, most, 0, least, most};
+      }
+      case Node::kWithin: {
+        Span r = of(n.a);
+        r.least = std::max(r.least, of(n.b).least);
+        r.most = std::min(r.most, of(n.b).most);
+        return r;
       }
     }
     throw TooLarge();
@@ -129,14 +139,23 @@ class Places {
     return a.high <= b.high &&
            sum(a.high, product(a.high_step, last_)) <= sum(b.high, product(b.high_step, last_));
   }
+  static Span product_of(const Span& a, const Span& b) {
+    const auto all = {product(a.least, b.least), product(a.least, b.most), product(a.most, b.least),
+                      product(a.most, b.most)};
+    return {std::min(all), 0, std::max(all), 0, std::min(all), std::max(all)};
+  }
+  static Span between(const Span& a, const Span& b) {
+    return {a.low, a.low_step, b.high, b.high_step, a.least, b.most};
+  }
   static Span add(const Span& a, const Span& b) {
-    return {sum(a.low, b.low), sum(a.low_step, b.low_step), sum(a.high, b.high),
-            sum(a.high_step, b.high_step)};
+    return {sum(a.low, b.low),     sum(a.low_step, b.low_step),
+            sum(a.high, b.high),   sum(a.high_step, b.high_step),
+            sum(a.least, b.least), sum(a.most, b.most)};
   }
   static Span times(const Span& a, int64_t by) {
-    const Span r{product(a.low, by), product(a.low_step, by), product(a.high, by),
-                 product(a.high_step, by)};
-    return by >= 0 ? r : Span{r.high, r.high_step, r.low, r.low_step};
+    const Span r{product(a.low, by),       product(a.low_step, by), product(a.high, by),
+                 product(a.high_step, by), product(a.least, by),    product(a.most, by)};
+    return by >= 0 ? r : Span{r.high, r.high_step, r.low, r.low_step, r.most, r.least};
   }
 
   // All places of all turns, each turn's moved back by `step` for each turn.
@@ -147,10 +166,10 @@ class Places {
             std::max(first.end, sum(last.end, -back))};
   }
   bool is_apart(const ParallelLoop::Access& s, const ParallelLoop::Access& a) const {
-    const Bytes x = reach(s, 0), y = reach(a, 0);
-    if (&s != &a && (x.end <= y.begin || y.end <= x.begin)) return true;
-    // both move on by more than they take
     const Span &p = at(s.node), &q = at(a.node);
+    if (&s != &a && (sum(p.most, s.bytes) <= q.least || sum(q.most, a.bytes) <= p.least))
+      return true;
+    // both move on by more than they take
     for (const int64_t step : {p.low_step, p.high_step, q.low_step, q.high_step}) {
       const Bytes u = reach(s, step), v = reach(a, step);
       if (std::max(u.end, v.end) - std::min(u.begin, v.begin) <= std::abs(step)) return true;
@@ -351,8 +370,9 @@ bool register_loop_threads(LoopThreads t) {
 }
 
 // A loop that is known to be short is seldom asked, and then some of its turns are measured.
+constexpr int64_t kNotAsked = 63;
 static int64_t alone(ParallelLoop& l, int64_t turns) {
-  constexpr int64_t kNotAsked = 63, kMeasured = 4, kParts = 8;
+  constexpr int64_t kMeasured = 4, kParts = 8;
   l.given = 0;
   if (++l.alone % kMeasured != 0 || turns < kParts) {
     l.words[ParallelLoop::kNotAsked] = kNotAsked;
@@ -364,12 +384,12 @@ static int64_t alone(ParallelLoop& l, int64_t turns) {
 
 int64_t turns_to_measure(int64_t which, int64_t turns, int64_t again) {
   constexpr double kTold = 2e4, kWorth = 6e4, kCompiling = 5e5, kLongest = 2e7;  // ns
-  constexpr int64_t kLeast = 4, kOneThread = 1000;
+  constexpr int64_t kLeast = 4;
   auto& l = *reinterpret_cast<ParallelLoop*>(which);
   if (!threads.count) return kAllTurns;
   if (is_always()) return again || turns < kLeast ? kAllTurns : 0;
-  if (threads.count() < 2) {
-    l.words[ParallelLoop::kNotAsked] = kOneThread;
+  if (threads.count() < 2) {  // perhaps since others take the cores now
+    if (l.cost * static_cast<double>(turns) < kWorth) l.words[ParallelLoop::kNotAsked] = kNotAsked;
     return kAllTurns;
   }
   if (l.refused >= kMostRefused && ++l.refused % kAgain != 0) return kAllTurns;

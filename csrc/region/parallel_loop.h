@@ -21,8 +21,21 @@ struct ParallelLoop {
   // Places in memory, as far as turns decide them: by nodes that come before their users.
   struct Node {
     // kBetween: of what is at least the first and at most the second; kMin, kMax: of two that are
-    // as right; kEither: of one of two.
-    enum Kind : uint8_t { kConst, kWord, kTurn, kAdd, kSub, kMul, kBetween, kMin, kMax, kEither };
+    // as right; kEither: of one of two; kWithin: of the first, which is known to be within the
+    // second.
+    enum Kind : uint8_t {
+      kConst,
+      kWord,
+      kTurn,
+      kAdd,
+      kSub,
+      kMul,
+      kBetween,
+      kMin,
+      kMax,
+      kEither,
+      kWithin
+    };
     Kind kind = kConst;
     int a = -1, b = -1;
     int64_t imm = 0;  // kConst; else the word: of kTurn what it is in the first turn

@@ -338,8 +338,11 @@ class Parallelizing : CountedLoop {
   // Of a number, where the access is reached.
   int node(int v) {
     if (const auto it = known_.find({access_, v}); it != known_.end()) return it->second;
+    need(std::find(open_.begin(), open_.end(), v) == open_.end());  // a test of two that compares
+    open_.push_back(v);
+    const size_t open = open_.size();
     const size_t nodes = made_->nodes.size(), tests = made_->tests.size();
-    int r = kNoValue;
+    std::optional<int> r;
     try {
       r = made_node(v);
     } catch (const Refused&) {  // as what is read, it may be known from tests alone
@@ -347,11 +350,18 @@ class Parallelizing : CountedLoop {
       made_->tests.resize(tests);
       moves_.resize(nodes);
       std::erase_if(known_, [&](auto& k) { return k.second >= static_cast<int>(nodes); });
-      const int least = bound(v, false);
-      r = between(least, bound(v, true));
+      open_.resize(open);
     }
-    known_[{access_, v}] = r;
-    return r;
+    if (is_inside(v) && !is_const(v)) {
+      const auto least = bound(v, false), most = bound(v, true);
+      if (least && most) {
+        const int tested = between(*least, *most);
+        r = r ? add_node({Node::kWithin, *r, tested}) : tested;
+      }
+    }
+    open_.pop_back();
+    need(r.has_value());
+    return known_[{access_, v}] = *r;
   }
   int made_node(int v) {
     const Instr in = at(v);
@@ -414,8 +424,10 @@ class Parallelizing : CountedLoop {
         if (std::find(seen.begin(), seen.end(), next) == seen.end()) seen.push_back(next);
       });
     need(start != kNoValue && way != 0);
-    const int first = node(start), last = bound(v, way > 0);
-    return way > 0 ? between(first, last) : between(last, first);
+    const int first = node(start);
+    const auto last = bound(v, way > 0);
+    need(last.has_value());
+    return way > 0 ? between(first, *last) : between(*last, first);
   }
   bool is_same(int a, int b) {
     return a == b || (is_const(a) && is_const(b) && at(a).imm == at(b).imm);
@@ -457,8 +469,8 @@ class Parallelizing : CountedLoop {
     }
   }
   // The most that tests let through on the way to the access; or the least.
-  int bound(int v, bool most) {
-    int r = kNoValue;
+  std::optional<int> bound(int v, bool most) {
+    std::optional<int> r;
     each_test([&](int comparison, bool holds) {
       const auto t = test_of(comparison, holds);
       if (!t || (most ? t->less : t->more) != v) return;
@@ -466,9 +478,8 @@ class Parallelizing : CountedLoop {
       if (!other) return;
       const int x =
           t->equal ? *other : add_node({Node::kAdd, *other, constant_node(most ? -1 : 1)});
-      r = r == kNoValue ? x : add_node({most ? Node::kMin : Node::kMax, r, x});
+      r = r ? add_node({most ? Node::kMin : Node::kMax, *r, x}) : x;
     });
-    need(r != kNoValue);
     return r;
   }
   // What is stored is kept before, for all turns: that may not be beside the array, where tests
@@ -479,12 +490,15 @@ class Parallelizing : CountedLoop {
     each_test([&](int comparison, bool holds) {
       const auto t = test_of(comparison, holds);
       if (!t) return;
-      std::vector<int> tested;
-      add_leaves(t->less, &tested);
-      add_leaves(t->more, &tested);
-      if (!tested.empty() && std::none_of(tested.begin(), tested.end(), [&](int v) {
-            return std::find(parts.begin(), parts.end(), v) != parts.end();
-          }))
+      std::vector<int> less_of, more_of;
+      add_leaves(t->less, &less_of);
+      add_leaves(t->more, &more_of);
+      auto is_of_place = [&](const std::vector<int>& leaves) {
+        return !leaves.empty() && std::all_of(leaves.begin(), leaves.end(), [&](int v) {
+          return std::find(parts.begin(), parts.end(), v) != parts.end();
+        });
+      };
+      if (!(less_of.empty() && more_of.empty()) && !is_of_place(less_of) && !is_of_place(more_of))
         return;
       const auto less = known_node(t->less), more = known_node(t->more);
       const auto access = static_cast<int>(made_->accesses.size());
@@ -504,9 +518,11 @@ class Parallelizing : CountedLoop {
   }
   // Nothing: turns do not decide it.
   std::optional<int> known_node(int v) {
+    const size_t open = open_.size();
     try {
       return node(v);
     } catch (const Refused&) {
+      open_.resize(open);
       return std::nullopt;
     }
   }
@@ -607,6 +623,7 @@ class Parallelizing : CountedLoop {
   std::vector<Origin> origins_;
   std::map<int, size_t> words_;
   std::map<std::pair<int, int>, int> known_;
+  std::vector<int> open_;      // numbers that are looked at
   int at_ = -1, access_ = -1;  // whose places are looked for, and its block
 };
 
