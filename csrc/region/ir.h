@@ -54,6 +54,8 @@ bool function1(std::string_view name, Function1* f);
 bool function2(std::string_view name, Function2* f);
 
 constexpr int kNoValue = -1, kNoExit = -1;
+// Of arrays that code takes: sums of some lengths are in 64 bits.
+constexpr int64_t kMostLength = int64_t{1} << 60;
 // imm of idiv and imod, once ranges are known: neither operand is below 0.
 constexpr int64_t kSameSigns = 1;
 // imm of loads and stores, whose address is a + b * scale + offset: the scale's logarithm in the
@@ -104,7 +106,8 @@ struct Function {
   int depth = -1;  // of a function that calls itself: a word; the next one is the code's own
   std::vector<std::shared_ptr<void>> kept;  // what its code calls
   std::vector<std::shared_ptr<ParallelLoop>> parallel;
-  bool unrolled = false;  // it had more loops
+  std::vector<int64_t> lengths;  // words of inputs that are 0 to kMostLength
+  bool unrolled = false;         // it had more loops
   // Of code that threads run at a time: an input, the address of so many words of the thread's.
   int own_words = kNoValue;
   size_t own_words_used = 0;
@@ -176,6 +179,7 @@ void prepare_loops(Function& f);
 // Of the loop that begins with that block; false: it stays as it is.
 bool parallelize_loop(Function& f, int head);
 bool vectorize_loop(Function& f, int head);
+bool unchecked_loop(Function& f, int head);
 void vectorize_loops(Function& f);
 
 // --- execution

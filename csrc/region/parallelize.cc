@@ -682,7 +682,8 @@ void prepare_loops(Function& f) {
       for (size_t b = 0; b < l->body.size(); ++b) shared[b] = shared[b] || l->body[b];
   for (const Loop& l : flow.loops()) {
     if (!flow.is_innermost(l) || vectorize_loop(f, l.head)) continue;
-    if (shares && !shared[static_cast<size_t>(l.head)]) parallelize_loop(f, l.head);
+    if (shares && !shared[static_cast<size_t>(l.head)] && parallelize_loop(f, l.head)) continue;
+    unchecked_loop(f, l.head);
   }
 }
 

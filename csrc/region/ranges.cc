@@ -47,6 +47,10 @@ class Ranges {
       if (f_.instrs[in.args[k]].type == Type::kI64 && arg(k).empty()) return {};
     switch (in.op) {
       case Op::kConst: return {in.imm, in.imm};
+      case Op::kInput:
+        if (std::find(f_.lengths.begin(), f_.lengths.end(), in.imm) != f_.lengths.end())
+          return {0, kMostLength};
+        return kAll;
       case Op::kIAdd: return {arg(0).lo + arg(1).lo, arg(0).hi + arg(1).hi};
       case Op::kISub: return {arg(0).lo - arg(1).hi, arg(0).hi - arg(1).lo};
       case Op::kIMul: {

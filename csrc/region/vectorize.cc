@@ -510,7 +510,7 @@ bool vectorize_loop(Function& f, int head) {
 void vectorize_loops(Function& f) {
   const Flow flow(f);
   for (const Loop& l : flow.loops())
-    if (flow.is_innermost(l)) vectorize_loop(f, l.head);
+    if (flow.is_innermost(l)) vectorize_loop(f, l.head) || unchecked_loop(f, l.head);
 }
 
 }  // namespace pijit::region

@@ -157,7 +157,9 @@ const Array* Draft::array_of_value(const Av& a) {
   PyObject* o = object_at(a.index);
   if (!o || !(is_bytes(o) || is_narrow_text(o) || uses_numpy())) return nullptr;
   const auto view = array_view(o, false);
-  if (!view) return nullptr;
+  if (!view || std::any_of(view->shape, view->shape + view->ndim,
+                           [](Py_ssize_t n) { return n > region::kMostLength; }))
+    return nullptr;
   Array x{static_cast<int>(r->needs.size()), 0, view->ndim, format_of(*view), {}, {}};
   RegionNeed need{RegionNeed::kArray, a.index, {}};
   need.word = static_cast<int>(words);
@@ -165,7 +167,10 @@ const Array* Draft::array_of_value(const Av& a) {
   need.rank = x.rank;
   need.packed = view->strides[x.rank - 1] == view->itemsize;
   x.data = input(Type::kPtr);
-  for (int k = 0; k < x.rank; ++k) x.sizes.push_back(input(Type::kI64));
+  for (int k = 0; k < x.rank; ++k) {
+    x.sizes.push_back(input(Type::kI64));
+    f.lengths.push_back(f.instrs[static_cast<size_t>(x.sizes.back())].imm);
+  }
   for (int k = 0; k < x.rank; ++k) {
     const int stride = input(Type::kI64);
     x.strides.push_back(k + 1 == x.rank && need.packed ? icon(view->itemsize) : stride);

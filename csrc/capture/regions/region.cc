@@ -287,7 +287,10 @@ bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer
       if (need.packed && view->strides[need.rank - 1] != view->itemsize) return false;
       int64_t* w = &buffer[need.word];
       *w++ = reinterpret_cast<int64_t>(view->buf);
-      for (int k = 0; k < need.rank; ++k) *w++ = view->shape[k];
+      for (int k = 0; k < need.rank; ++k) {
+        if (view->shape[k] > region::kMostLength) return false;
+        *w++ = view->shape[k];
+      }
       for (int k = 0; k < need.rank; ++k) *w++ = view->strides[k];
       views->arrays.push_back(std::move(view));
       return true;
