@@ -392,7 +392,10 @@ int64_t turns_to_measure(int64_t which, int64_t turns, int64_t again) {
     if (l.cost * static_cast<double>(turns) < kWorth) l.words[ParallelLoop::kNotAsked] = kNotAsked;
     return kAllTurns;
   }
-  if (l.refused >= kMostRefused && ++l.refused % kAgain != 0) return kAllTurns;
+  if (l.refused >= kMostRefused) {
+    ++l.refused;
+    if (l.refused % kAgain != 0) return kAllTurns;
+  }
   if (again && l.given > 0) {
     const auto took = static_cast<double>(now() - l.began);
     if (took >= kTold || l.cost > 0) {

@@ -4,6 +4,7 @@
 // and all turns since the last look where a sum is not finite.
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "region/counted_loop.h"
@@ -148,7 +149,7 @@ class Unchecked : ChainLoop {
     block(seen).instrs = std::move(looks);
     block(seen).condition = finite;
     block(seen).next = after;
-    block(seen).otherwise = slow;
+    block(seen).otherwise = std::move(slow);
     Block& b = block(outside);
     b.instrs.insert(b.instrs.end(), numbers_.begin(), numbers_.end());
     b.next = std::move(in);
