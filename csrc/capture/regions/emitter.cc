@@ -70,6 +70,26 @@ int Emitter::choose(int condition, absl::FunctionRef<int()> yes, absl::FunctionR
   return d.f.add_param(behind, d.f.instrs[x].type);
 }
 
+void Emitter::first_of(const std::vector<Way>& ways, absl::FunctionRef<void()> otherwise) {
+  const int behind = d.f.add_block();
+  for (const Way& w : ways) {
+    const int next = d.f.add_block();
+    for (const auto& condition : w.conditions) {
+      const int holds = condition(), from = block;
+      block = d.f.add_block();
+      d.f.blocks[from].condition = holds;
+      d.f.blocks[from].next = {block, {}};
+      d.f.blocks[from].otherwise = {next, {}};
+    }
+    w.code();
+    d.f.blocks[block].next = {behind, {}};
+    block = next;
+  }
+  otherwise();
+  d.f.blocks[block].next = {behind, {}};
+  block = behind;
+}
+
 int Emitter::call(region::CallOut fn, int a, int b, int c) {
   In in = ins(Op::kCallOut, Type::kI64, a, b, c);
   in.imm = reinterpret_cast<int64_t>(fn);

@@ -19,6 +19,13 @@ class Emitter {
   int either(int a, int b) { return emit(Op::kSelect, a, a, b); }
   // One of two values, whose code runs alone.
   int choose(int condition, absl::FunctionRef<int()> yes, absl::FunctionRef<int()> no);
+  // What is done where all of its conditions hold, each looked at where those before it do.
+  struct Way {
+    std::vector<absl::FunctionRef<int()>> conditions;
+    absl::FunctionRef<void()> code;
+  };
+  // The first of the ways that can be gone, else the last code.
+  void first_of(const std::vector<Way>& ways, absl::FunctionRef<void()> otherwise);
   int call(region::CallOut fn, int a, int b, int c);
   // The instruction changes what others see. Leaves where it may be done anew.
   void changes(const char* what);

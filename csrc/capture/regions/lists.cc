@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "base/error.h"
+#include "capture/regions/items.h"
 #include "capture/regions/made.h"
 #include "capture/regions/numbers.h"
 #include "capture/regions/text.h"
@@ -13,7 +14,6 @@ namespace pijit::regions {
 
 namespace {
 
-int64_t address(const void* p) { return reinterpret_cast<int64_t>(p); }
 PyObject* object_of(int64_t address) { return reinterpret_cast<PyObject*>(address); }
 
 constexpr int64_t kNoInt = INT64_MIN;
@@ -107,10 +107,13 @@ template <RegionKind kind>
 int64_t push(int64_t list, int64_t word, int64_t arena) {
   PyObject* o = made(kind, word);
   if (!o) return 0;
+  const Py_ssize_t room = list_at(list)->allocated;
   const bool done = PyList_Append(object_of(list), o) == 0;
   Py_DECREF(o);
   if (!done) PyErr_Clear();
-  arena_at(arena)->left -= kBytesOfItem;
+  // what is appended without a call takes room alone, which is counted here
+  const Py_ssize_t more = list_at(list)->allocated - room;
+  arena_at(arena)->left -= kBytesOfItem + more * static_cast<Py_ssize_t>(sizeof(PyObject*));
   return done;
 }
 template <RegionKind kind>
@@ -233,16 +236,6 @@ int64_t apply(int64_t arena, int64_t fn, int64_t list) {
   return held(arena, PyObject_CallOneArg(object_of(fn), object_of(list)));
 }
 
-int field(Emitter& e, int object, size_t offset) {
-  return e.emit(Op::kLoadI64, object, e.d.icon(static_cast<int64_t>(offset)));
-}
-int is_type(Emitter& e, int object, const PyTypeObject& type) {
-  return e.emit(Op::kIEq, field(e, object, offsetof(PyObject, ob_type)), e.d.icon(address(&type)));
-}
-int item_object(Emitter& e, const List& l, int place) {
-  const int items = field(e, l.object, offsetof(PyListObject, ob_item));
-  return e.emit(Op::kLoadI64, items, e.emit(Op::kIMul, place, e.d.icon(sizeof(PyObject*))));
-}
 // From 0 on, and looked at.
 int place_in(Emitter& e, const List& l, const Av& index) {
   const Av i = num(e, index);
@@ -330,7 +323,9 @@ void append_item(Emitter& e, const List& l, const Av& value) {
   const Item i = held_item(e, value);
   e.d.lists.note(l.kind, i.kind);
   e.d.stores = true;
-  done(e, e.call(writers_of(i.kind.item).push, l.object, i.word, e.d.arena()));
+  const int arena = e.d.arena();
+  append_number(e, l, i.kind.item, i.word,
+                [&] { done(e, e.call(writers_of(i.kind.item).push, l.object, i.word, arena)); });
 }
 // The number that an object is, which is looked at.
 Av number_in(Emitter& e, K kind, int o) {
@@ -398,15 +393,18 @@ void store_list_item(Emitter& e, const List& l, const Av& index, const Av& value
   e.changes("changes a list");
   const Item i = held_item(e, value);
   e.d.lists.note(l.kind, i.kind);
-  const int place = place_in(e, l, index), old = item_object(e, l, place);
-  // what dies there may run nothing
-  if (i.kind.item == K::kHeld || i.kind.item == K::kCharacter || i.kind.item == K::kTuple) {
-    done(e, e.call(keep, e.d.arena(), old, old));
-  } else {
-    const int number = e.either(is_type(e, old, PyLong_Type), is_type(e, old, PyFloat_Type));
-    e.check(e.either(number, is_type(e, old, PyBool_Type)));
-  }
-  done(e, e.call(writers_of(i.kind.item).store, l.object, place, i.word));
+  const int place = place_in(e, l, index);
+  store_number(e, l, place, i.kind.item, i.word, [&] {
+    const int old = item_object(e, l, place);
+    // what dies there may run nothing
+    if (i.kind.item == K::kHeld || i.kind.item == K::kCharacter || i.kind.item == K::kTuple) {
+      done(e, e.call(keep, e.d.arena(), old, old));
+    } else {
+      const int number = e.either(is_type(e, old, PyLong_Type), is_type(e, old, PyFloat_Type));
+      e.check(e.either(number, is_type(e, old, PyBool_Type)));
+    }
+    done(e, e.call(writers_of(i.kind.item).store, l.object, place, i.word));
+  });
 }
 
 void delete_list_item(Emitter& e, const Av& of, const Av& index) {
