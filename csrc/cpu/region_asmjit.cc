@@ -600,6 +600,7 @@ class Emitter : Registers {
         cc_.jnz(exit(in.exit));
         break;
       case Op::kCallOut: call_out(in, v); break;
+      case Op::kLoadInt: load_int(in, v); break;
       case Op::kLoadF64: cc_.vmovsd(xmm_[v], place(in)); break;
       case Op::kLoadF32:
         cc_.vxorps(xmm_[v], xmm_[v], xmm_[v]);
@@ -654,6 +655,70 @@ class Emitter : Registers {
                                 static_cast<int32_t>(offset));
     m.setSize(size);
     return m;
+  }
+
+  // Ints of up to one digit are read here; others where code lies that is seldom run.
+  void load_int(const Instr& in, int v) {
+    const bool tagged = in.imm == static_cast<int64_t>(region::IntLayout::kTagged);
+    const x86::Gp object = gp(in.args[0]), to = gp_[v], word = cc_.newInt64(), t = cc_.newInt64();
+    const Label more = cc_.newLabel(), done = cc_.newLabel(), beyond = exit(in.exit);
+    const auto digit = [=](int k) { return x86::dword_ptr(object, region::kIntDigitsAt + 4 * k); };
+    cc_.mov(word, x86::qword_ptr(object, region::kIntWordAt));
+    if (tagged) {
+      cc_.cmp(word, 16);
+      cc_.jae(more);
+      cc_.mov(t, word);
+      cc_.and_(t, 3);
+      cc_.neg(t);
+      cc_.add(t, 1);
+    } else {
+      cc_.lea(t, x86::ptr(word, 1));
+      cc_.cmp(t, 2);
+      cc_.ja(more);
+      cc_.mov(t, word);
+    }
+    cc_.mov(word.r32(), digit(0));
+    cc_.imul(t, word);
+    cc_.mov(to, t);
+    cc_.bind(done);
+    late_.push_back([=, this] {
+      cc_.bind(more);
+      // how many digits, and whether it is below 0
+      const x86::Gp digits = cc_.newInt64(), n = cc_.newInt64(), high = cc_.newInt64();
+      const Label two = cc_.newLabel(), positive = cc_.newLabel();
+      cc_.mov(digits, word);
+      if (tagged) {
+        cc_.shr(digits, 3);
+      } else {
+        cc_.neg(digits);
+        cc_.cmovs(digits, word);
+      }
+      cc_.cmp(digits, region::kMostIntDigits);
+      cc_.ja(beyond);
+      cc_.mov(n.r32(), digit(1));
+      cc_.shl(n, region::kIntDigitBits);
+      cc_.mov(high.r32(), digit(0));
+      cc_.or_(n, high);
+      cc_.cmp(digits, region::kMostIntDigits);
+      cc_.jb(two);
+      cc_.mov(high.r32(), digit(2));
+      cc_.cmp(high, region::kHighDigitBelow);
+      cc_.jae(beyond);
+      cc_.shl(high, 2 * region::kIntDigitBits);
+      cc_.or_(n, high);
+      cc_.bind(two);
+      if (tagged) {
+        cc_.test(word, 2);
+        cc_.jz(positive);
+      } else {
+        cc_.test(word, word);
+        cc_.jns(positive);
+      }
+      cc_.neg(n);
+      cc_.bind(positive);
+      cc_.mov(to, n);
+      cc_.jmp(done);
+    });
   }
 
   void binary(const Instr& in, int v) {

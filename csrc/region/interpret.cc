@@ -35,6 +35,20 @@ void* address(int64_t a, int64_t b, int64_t imm) {
   const uint64_t bytes = static_cast<uint64_t>(a) + (static_cast<uint64_t>(b) << log_scale_of(imm));
   return reinterpret_cast<void*>(bytes + static_cast<uint64_t>(offset_of(imm)));
 }
+bool load_int(const char* object, bool tagged, int64_t* r) {
+  const auto word = load<int64_t>(object + kIntWordAt);
+  const int64_t digits = tagged ? word >> 3 : std::abs(word);
+  if (digits > kMostIntDigits) return false;
+  uint64_t n = 0;
+  for (int64_t k = std::max<int64_t>(digits, 1); k-- > 0;) {
+    const auto digit = load<uint32_t>(object + kIntDigitsAt + 4 * k);
+    if (k == kMostIntDigits - 1 && digit >= kHighDigitBelow) return false;
+    n = (n << kIntDigitBits) | digit;
+  }
+  const bool zero = tagged ? (word & 3) == 1 : word == 0, negative = tagged ? word & 2 : word < 0;
+  *r = static_cast<int64_t>(zero ? 0 : negative ? -n : n);
+  return true;
+}
 constexpr int64_t kExactInFloat = int64_t{1} << 53;
 
 }  // namespace
@@ -126,6 +140,9 @@ bool evaluate(const Instr& in, const int64_t* a, int64_t* r) {
     }
     case Op::kPoll: return !(load<uint32_t>(reinterpret_cast<void*>(a[0])) & in.imm);
     case Op::kCallOut: *r = reinterpret_cast<CallOut>(in.imm)(a[0], a[1], a[2]); return true;
+    case Op::kLoadInt:
+      return load_int(reinterpret_cast<char*>(a[0]),
+                      in.imm == static_cast<int64_t>(IntLayout::kTagged), r);
     case Op::kLoadF64: *r = bits(load<double>(address(a[0], a[1], in.imm))); return true;
     case Op::kLoadF32: *r = bits(load<float>(address(a[0], a[1], in.imm))); return true;
     case Op::kLoadI64: *r = load<int64_t>(address(a[0], a[1], in.imm)); return true;

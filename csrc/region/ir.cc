@@ -190,6 +190,10 @@ bool has_loop(const Function& f) {
 
 namespace {
 
+bool tells_imm(Op op) {
+  return op == Op::kPoll || op == Op::kCallOut || op == Op::kLoadInt || is_self(op);
+}
+
 std::string text_of(const Instr& in) {
   std::string s(facts(in.op).name);
   if (in.op == Op::kInput || in.op == Op::kConst) {
@@ -207,7 +211,7 @@ std::string text_of(const Instr& in) {
   if (in.op == Op::kCall2) s += str_cat(" ", facts(static_cast<Function2>(in.imm)).name);
   for (int a : in.args)
     if (a != kNoValue) s += str_cat(" %", a);
-  if (in.op == Op::kPoll || in.op == Op::kCallOut || is_self(in.op)) s += str_cat(" ", in.imm);
+  if (tells_imm(in.op)) s += str_cat(" ", in.imm);
   if (is_access(in.op) && in.imm != 0)
     s += str_cat(" times ", 1 << log_scale_of(in.imm), " plus ", offset_of(in.imm));
   if (in.exit != kNoExit) s += str_cat(" else ", in.exit);
@@ -394,7 +398,7 @@ Function Function::parse(std::string_view text) {
     parse_before_operands(w, &in);
     for (int k = 0; k < facts(in.op).operands; ++k) in.args[k] = value(w.next());
     if (in.type == Type::kSame) in.type = f.instrs[in.args[2]].type;
-    if (in.op == Op::kPoll || in.op == Op::kCallOut || is_self(in.op)) in.imm = number(w.next());
+    if (tells_imm(in.op)) in.imm = number(w.next());
     if (w.peek() == "times") {
       w.next();
       const int64_t scale = number(w.next());

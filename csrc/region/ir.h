@@ -66,6 +66,14 @@ constexpr int64_t address_imm(int log_scale, int64_t offset) {
 }
 constexpr int log_scale_of(int64_t imm) { return static_cast<int>(imm & ((1 << kScaleBits) - 1)); }
 constexpr int64_t offset_of(int64_t imm) { return imm >> kScaleBits; }
+// imm of kLoadInt: what the word before an int's digits, of 30 bits each, tells.
+enum class IntLayout : uint8_t {
+  kSigned,  // how many there are, with the int's sign
+  kTagged   // eight times as many, and 0, 1 or 2 for +, 0 and -, in two bits
+};
+constexpr int kIntWordAt = 16, kIntDigitsAt = 24, kIntDigitBits = 30;
+constexpr int kMostIntDigits = 3;        // that may fit
+constexpr uint32_t kHighDigitBelow = 8;  // the third one
 
 struct ParallelLoop;
 

@@ -64,7 +64,10 @@ class Vectorizing : ChainLoop {
   void look(int v) {
     const Instr in = at(v);
     switch (facts(in.op).effect) {
-      case Effect::kReads: order_.emplace(v, made_->stores.size()); return;
+      case Effect::kReads:
+        need(in.exit == kNoExit);
+        order_.emplace(v, made_->stores.size());
+        return;
       case Effect::kPure: return;
       case Effect::kWrites:
         if (in.op == Op::kPoll) {

@@ -16,12 +16,6 @@ namespace {
 
 PyObject* object_of(int64_t address) { return reinterpret_cast<PyObject*>(address); }
 
-constexpr int64_t kNoInt = INT64_MIN;
-// An int that is one; kNoInt: it is too large.
-int64_t int_value(int64_t object, int64_t, int64_t) {
-  int64_t n;
-  return as_int64(object_of(object), &n) ? n : kNoInt;
-}
 // One more than its number; 0: it is longer, or none of these.
 int64_t character_in(int64_t object, int64_t, int64_t) {
   PyObject* o = object_of(object);
@@ -248,22 +242,13 @@ int place_in(Emitter& e, const List& l, const Av& index) {
   return at;
 }
 int int_of_object(Emitter& e, int o) {
-  const int word = field(e, o, kIntWord);
-  const int small = kIntsAreTagged ? e.emit(Op::kILt, word, e.d.icon(16))
-                                   : e.emit(Op::kILe, e.emit(Op::kIMul, word, word), e.d.icon(1));
-  return e.choose(
-      small,
-      [&] {
-        const int digit = e.emit(Op::kLoadU32, o, e.d.icon(kIntDigit));
-        if (!kIntsAreTagged) return e.emit(Op::kIMul, word, digit);
-        const int sign = e.emit(Op::kISub, e.d.icon(1), e.emit(Op::kIAnd, word, e.d.icon(3)));
-        return e.emit(Op::kIMul, sign, digit);
-      },
-      [&] {
-        const int n = e.call(int_value, o, o, o);
-        e.check(e.emit(Op::kINe, n, e.d.icon(kNoInt)));
-        return n;
-      });
+  static_assert(kIntWord == region::kIntWordAt && kIntDigit == region::kIntDigitsAt &&
+                PyLong_SHIFT == region::kIntDigitBits);
+  In in = ins(Op::kLoadInt, Type::kI64, o);
+  in.imm = static_cast<int64_t>(kIntsAreTagged ? region::IntLayout::kTagged
+                                               : region::IntLayout::kSigned);
+  in.exit = e.exit_here();
+  return e.add(in);
 }
 // Leaves where a function gave 0.
 int done(Emitter& e, int result) {
