@@ -122,6 +122,43 @@ TEST(Region, CodeComputesWhatTheInterpreterDoes) {
   for (int k = 0; k <= static_cast<int>(Function2::k_fmod); ++k) compare(Op::kCall2, k);
 }
 
+// As CPython has them: the word that tells how many digits there are, and those.
+TEST(Region, IntsAreReadAsTheyLieInMemory) {
+  std::mt19937_64 random(1);
+  for (const bool tagged : {false, true}) {
+    Function f = Function::parse(
+        "b0():\n  %0 = input i64 0\n  %1 = load_int %0 0 else 1\n  exit 0\nexit 0: %1\nexit 1:\n");
+    EXPECT_EQ(Function::parse(f.print()).print(), f.print());
+    f.instrs[1].imm = static_cast<int64_t>(tagged ? IntLayout::kTagged : IntLayout::kSigned);
+    const auto code = compiled(f), reference = interpreted(f);
+    for (int k = 0; k < 4000; ++k) {
+      const int digits = k % 5;
+      const bool negative = digits && k & 8;
+      struct {
+        int64_t head[2] = {}, word = 0;
+        uint32_t digits[6] = {};
+      } object;
+      __int128 n = 0;
+      for (int d = digits; d-- > 0;) {
+        object.digits[d] = static_cast<uint32_t>(random()) & ((1U << kIntDigitBits) - 1);
+        if (d + 1 == digits) object.digits[d] = std::max(object.digits[d] >> (k % 30), 1U);
+        n = n << kIntDigitBits | object.digits[d];
+      }
+      object.word = !tagged ? (negative ? -digits : digits)
+                            : digits << 3 | (negative ? 2
+                                             : digits ? 0
+                                                      : 1);
+      int64_t x = reinterpret_cast<int64_t>(&object), y = x;
+      const bool fits = n <= INT64_MAX;
+      ASSERT_EQ(code->run(&x), fits ? 0 : 1) << k;
+      ASSERT_EQ(reference->run(&y), fits ? 0 : 1) << k;
+      if (!fits) continue;
+      ASSERT_EQ(x, static_cast<int64_t>(negative ? -n : n)) << k;
+      ASSERT_EQ(y, x) << k;
+    }
+  }
+}
+
 // Many values that live across calls: what lies on the stack is taken from there rightly.
 TEST(Region, ValuesOnTheStack) {
   Function f;
