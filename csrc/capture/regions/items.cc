@@ -11,7 +11,8 @@ namespace pijit::regions {
 namespace {
 
 constexpr int64_t kLeastSmall = -5, kMostSmall = 256;  // ints that CPython keeps
-// The address of each, which other addresses of code are computed from.
+constexpr int64_t kMostOfADigit = (int64_t{1} << PyLong_SHIFT) - 1;
+// The addresses of all.
 const std::array<int64_t, kMostSmall - kLeastSmall + 1>& small_ints() {
   static const auto all = [] {
     std::array<int64_t, kMostSmall - kLeastSmall + 1> r{};
@@ -50,10 +51,10 @@ void count(Emitter& e, int object, int64_t more) {
     put(e, Op::kStoreI64, object, kReferences, plus(e, references(e, object), more));
 }
 
-// An int that is another object than small ones, of one digit.
-int may_be_written(Emitter& e, int object) {
-  constexpr int64_t kOneDigit = kIntsAreTagged ? 8 : 1;
-  return e.emit(Op::kIEq, field(e, object, kIntWord), e.d.icon(kOneDigit));
+// An int of one digit, by its word.
+constexpr int64_t kOneDigit = kIntsAreTagged ? 8 : 1, kOneNegative = kIntsAreTagged ? 8 + 2 : -1;
+int has_word(Emitter& e, int object, int64_t word) {
+  return e.emit(Op::kIEq, field(e, object, kIntWord), e.d.icon(word));
 }
 
 int shared_object(Emitter& e, K kind, int word) {
@@ -97,11 +98,17 @@ void store_number(Emitter& e, const List& l, int place, K kind, int word,
   const auto shared = [&] { return others_hold(e, old); };
   const auto is_int = [&] { return is_type(e, old, PyLong_Type); };
   const auto is_float = [&] { return is_type(e, old, PyFloat_Type); };
-  const auto one_digit = [&] { return may_be_written(e, old); };
+  const auto one_digit = [&] { return has_word(e, old, kOneDigit); };
+  const auto one_negative = [&] { return has_word(e, old, kOneNegative); };
   const auto above = [&] { return e.emit(Op::kIGt, word, e.d.icon(kMostSmall)); };
-  const auto fits = [&] { return is_at_most(e, word, (int64_t{1} << PyLong_SHIFT) - 1); };
+  const auto fits = [&] { return is_at_most(e, word, kMostOfADigit); };
   const auto small = [&] { return is_at_most(e, word, kMostSmall); };
   const auto not_below = [&] { return e.emit(Op::kIGe, word, e.d.icon(kLeastSmall)); };
+  const auto below = [&] { return is_at_most(e, word, kLeastSmall - 1); };
+  const auto fits_below = [&] { return e.emit(Op::kIGe, word, e.d.icon(-kMostOfADigit)); };
+  const auto write_negative = [&] {
+    put(e, Op::kStoreI32, old, kIntDigit, e.add(ins(Op::kISub, Type::kI64, e.d.icon(0), word)));
+  };
   const auto write_int = [&] { put(e, Op::kStoreI32, old, kIntDigit, word); };
   const auto write_float = [&] {
     put(e, Op::kStoreI64, old, offsetof(PyFloatObject, ob_fval), word);
@@ -111,9 +118,10 @@ void store_number(Emitter& e, const List& l, int place, K kind, int word,
   else if (kind == K::kBool)
     e.first_of({{{shared}, share}}, otherwise);
   else if (kind == K::kInt)
-    e.first_of(
-        {{{above, fits, is_int, alone, one_digit}, write_int}, {{small, not_below, shared}, share}},
-        otherwise);
+    e.first_of({{{above, fits, is_int, alone, one_digit}, write_int},
+                {{small, not_below, shared}, share},
+                {{below, fits_below, is_int, alone, one_negative}, write_negative}},
+               otherwise);
   else
     otherwise();
 }

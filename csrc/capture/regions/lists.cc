@@ -101,12 +101,19 @@ template <RegionKind kind>
 int64_t push(int64_t list, int64_t word, int64_t arena) {
   PyObject* o = made(kind, word);
   if (!o) return 0;
-  const Py_ssize_t room = list_at(list)->allocated;
-  const bool done = PyList_Append(object_of(list), o) == 0;
-  Py_DECREF(o);
+  PyListObject* l = list_at(list);
+  const Py_ssize_t room = l->allocated, n = Py_SIZE(l);
+  bool done = true;
+  if (n < room) {
+    l->ob_item[n] = o;
+    Py_SET_SIZE(l, n + 1);
+  } else {
+    done = PyList_Append(object_of(list), o) == 0;
+    Py_DECREF(o);
+  }
   if (!done) PyErr_Clear();
   // what is appended without a call takes room alone, which is counted here
-  const Py_ssize_t more = list_at(list)->allocated - room;
+  const Py_ssize_t more = l->allocated - room;
   arena_at(arena)->left -= kBytesOfItem + more * static_cast<Py_ssize_t>(sizeof(PyObject*));
   return done;
 }
