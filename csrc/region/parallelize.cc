@@ -293,6 +293,7 @@ class Parallelizing : CountedLoop {
       if (!is_in(b)) continue;
       for (int v : block(b).instrs) {
         const Instr in = at(v);
+        need(in.op != Op::kLoadInt);  // it is of no elements
         if (!live_[static_cast<size_t>(v)] || !is_access(in.op)) continue;
         at_ = b;
         access_ = v;

@@ -165,7 +165,8 @@ def shown(f, args, held, name, dying):
     tell = [[v if type(v) is not Dying else "dying" for v in o] for o in others]
     now = [[v if type(v) is not Dying else "dying" for v in a] if a is not args[2] else
            [[v if type(v) is not Dying else "dying" for v in row] for row in a] for a in args[:3]]
-    return without_signs_of_nan((result if not dying or result[0] == "raises" else None, bits(now), bits(tell), bits(seen)))
+    result = None if dying and result[0] == "gives" else result
+    return without_signs_of_nan((result, bits(now), bits(tell), bits(seen)))
 
 
 def compare(seed, calls=4):
