@@ -97,13 +97,35 @@ LargePages& large_pages() {
   return *p;
 }
 
-// From the system.
+// Blocks from here on are mapped one by one: on the C library's heap they would lie between what
+// others, NumPy above all, take and free while weights are made, and none of that could go back to
+// the system.
+constexpr size_t kMapped = size_t{1} << 20;
+
+void* map_block(size_t size) {
+  const size_t more = size >= kLargePage ? kLargePage : 0;  // for the address of a large page
+  void* const all =
+      mmap(nullptr, size + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  if (!more) return all;
+  char* const begin = static_cast<char*>(all);
+  const size_t before = -reinterpret_cast<uintptr_t>(begin) % kLargePage;
+  if (before) munmap(begin, before);
+  if (before < more) munmap(begin + before + size, more - before);
+  large_pages().ask_for(begin + before, size);
+  return begin + before;
+}
+
+// From the system, and back.
 void* fresh_block(size_t size) {
-  const bool large = size >= kLargePage;
+  if (size >= kMapped) return map_block(size);
   void* r = nullptr;
-  if (posix_memalign(&r, large ? kLargePage : 64, size)) return nullptr;
-  if (large) large_pages().ask_for(r, size);
-  return r;
+  return posix_memalign(&r, 64, size) ? nullptr : r;
+}
+void free_block(void* p, size_t size) {
+  if (size < kMapped) return std::free(p);
+  if (size >= kLargePage) large_pages().forget(p);
+  munmap(p, size);
 }
 
 // Small blocks that a thread released are taken by it again without a lock.
@@ -159,7 +181,7 @@ void give_back(Local& l, size_t c, uint32_t count) {
   const std::lock_guard lock(p.mu);
   for (; count > 0; --count) {
     void* block = b.blocks[--b.count];
-    if (!p.keep(block, c, size_of_class(c))) std::free(block);
+    if (!p.keep(block, c, size_of_class(c))) free_block(block, size_of_class(c));
   }
 }
 
@@ -222,8 +244,7 @@ void count(Local* l, int64_t bytes) {
     const std::lock_guard lock(p.mu);
     if (p.keep(ptr, c, size)) return;
   }
-  if (size >= kLargePage) large_pages().forget(ptr);
-  std::free(ptr);
+  free_block(ptr, size);
 }
 
 }  // namespace
