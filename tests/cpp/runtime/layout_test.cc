@@ -25,7 +25,7 @@ std::vector<int64_t> places(const Layout& l) {
 
 ArrayRef counted(int64_t n) {
   ArrayRef a = new_array({DType::I32, Shape{n}});
-  for (int32_t i = 0; i < n; ++i) static_cast<int32_t*>(a->data)[i] = i;
+  for (int32_t i = 0; i < n; ++i) static_cast<int32_t*>(a->data())[i] = i;
   return a;
 }
 
@@ -79,7 +79,8 @@ TEST(Layout, ElementsAreTakenFromTheirPlaces) {
     const ArrayRef a = gathered(counted(24), l);
     const auto want = places(l);
     ASSERT_EQ(static_cast<int64_t>(a->type.shape.numel()), static_cast<int64_t>(want.size()));
-    for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(static_cast<int32_t*>(a->data)[i], want[i]);
+    for (size_t i = 0; i < want.size(); ++i)
+      ASSERT_EQ(static_cast<int32_t*>(a->data())[i], want[i]);
     if (want.empty()) continue;
     const auto range = *l.range();
     EXPECT_EQ(range.first, *std::min_element(want.begin(), want.end()));
@@ -97,11 +98,11 @@ TEST(Layout, ElementsAreStoredAtTheirPlaces) {
     std::vector<int32_t> want(24);
     for (int i = 0; i < 24; ++i) want[i] = i;
     for (size_t i = 0; i < at.size(); ++i)
-      static_cast<int32_t*>(value->data)[i] = want[at[i]] = 100 + static_cast<int32_t>(i);
+      static_cast<int32_t*>(value->data())[i] = want[at[i]] = 100 + static_cast<int32_t>(i);
     const ArrayRef kept = counted(24), made = scattered(kept, l, value);
     for (int i = 0; i < 24; ++i) {
-      ASSERT_EQ(static_cast<int32_t*>(made->data)[i], want[i]);
-      ASSERT_EQ(static_cast<int32_t*>(kept->data)[i], i);
+      ASSERT_EQ(static_cast<int32_t*>(made->data())[i], want[i]);
+      ASSERT_EQ(static_cast<int32_t*>(kept->data())[i], i);
     }
   }
 }
