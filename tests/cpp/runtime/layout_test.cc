@@ -134,5 +134,27 @@ TEST(Layout, EmptyOnesReachNothing) {
       overlap(some.sliced(Dims{0}, Dims{1}, Dims{1}), some.sliced(Dims{2}, Dims{3}, Dims{1})));
 }
 
+// What a matrix in blocks of 16 x 8 has, in the order of its rows.
+TEST(Layout, FormsTellWhereTheyHaveElements) {
+  const int64_t rows = 48, columns = 40;
+  const auto l = Layout::in_order({{rows / 16, 16 * columns, 16 * columns},
+                                   {16, columns, 1},
+                                   {columns / 8, 8, 8 * 16},
+                                   {8, 1, 16}});
+  ASSERT_TRUE(l);
+  std::vector<int32_t> form(rows * columns), plain(rows * columns), found(rows * columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      const int64_t at = i / 16 * 16 * columns + j / 8 * 8 * 16 + j % 8 * 16 + i % 16;
+      form[at] = plain[i * columns + j] = static_cast<int32_t>(i * 1000 + j);
+    }
+  gather(form.data(), *l, 4, found.data());
+  EXPECT_EQ(found, plain);
+  EXPECT_TRUE(has_all(form.data(), *l, 4, plain.data()));
+  plain[777] ^= 1;
+  EXPECT_FALSE(has_all(form.data(), *l, 4, plain.data()));
+  EXPECT_FALSE(Layout::in_order({{rows, columns + 1, 1}, {columns, 1, rows}}));  // with gaps
+}
+
 }  // namespace
 }  // namespace pijit
