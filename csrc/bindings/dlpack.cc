@@ -88,7 +88,7 @@ py::object capsule_of(ArrayRef a, uint64_t flags) {
   const Type& t = g->keep->type;
   const auto strides = t.shape.strides();
   for (int d = 0; d < t.shape.rank(); ++d) g->shape[d] = t.shape[d], g->strides[d] = strides[d];
-  g->managed.tensor = {g->keep->data,
+  g->managed.tensor = {g->keep->data(),
                        {t.device.is_cpu() ? kCpu : kCuda, 0},
                        t.shape.rank(),
                        type_of(t.dtype),
@@ -112,7 +112,7 @@ py::object capsule_of(ArrayRef a, uint64_t flags) {
 
 ArrayRef copied(const ArrayRef& a) {
   ArrayRef r = new_array(a->type);
-  device(a->type.device).copy(r->data, a->data, a->type.bytes());
+  device(a->type.device).copy(r->data(), a->data(), a->type.bytes());
   return r;
 }
 
@@ -252,12 +252,12 @@ ArrayRef array_of_managed(PyObject* capsule, const py::object& copy) {
   if (type.shape.numel() != 0) {
     Device& at = device(type.device);
     if (dense) {
-      at.copy(r->data, data, type.bytes());
+      at.copy(r->data(), data, type.bytes());
     } else {  // element by element, of the host's memory
       if (!at.is_host()) refuse("data on a GPU must be row-major");
       const size_t size = size_of(type.dtype);
       int64_t index[kMaxRank] = {};
-      auto* to = static_cast<char*>(r->data);
+      auto* to = static_cast<char*>(r->data());
       for (int64_t n = type.shape.numel(); n > 0; --n, to += size) {
         int64_t offset = 0;
         for (int d = 0; d < t.rank; ++d) offset += index[d] * t.strides[d];

@@ -41,7 +41,7 @@ Val constant_of(Context& c, PyObject* scalar) {
     }
   const ArrayRef a = array_on(array_from(scalar, std::nullopt), {});
   uint64_t bits = 0;
-  std::memcpy(&bits, a->data, size_of(a->type.dtype));
+  std::memcpy(&bits, a->data(), size_of(a->type.dtype));
   return c.scope_->graph().constant(a->type.dtype, bits);
 }
 

@@ -15,14 +15,14 @@ ArrayRef nonzero(const ArrayRef& x, bool columns) {
     const Attrs attrs{columns};
     KernelRequest r{op, attrs, {}, std::vector<bool>(in.size(), true), out};
     const void* from[2];
-    for (size_t k = 0; k < in.size(); ++k) r.in.push_back(in[k]->type), from[k] = in[k]->data;
+    for (size_t k = 0; k < in.size(); ++k) r.in.push_back(in[k]->type), from[k] = in[k]->data();
     ArrayRef y = new_array(out);
-    host.kernels.make(r)->run(from, y->data);
+    host.kernels.make(r)->run(from, y->data());
     return y;
   };
   const ArrayRef counts = run("nonzero_counts", {a.get()}, Type{DType::I64, Shape{kParts}});
   Dim n = 0, rank = a->type.shape.rank();
-  for (int64_t k = 0; k < kParts; ++k) n += static_cast<const int64_t*>(counts->data)[k];
+  for (int64_t k = 0; k < kParts; ++k) n += static_cast<const int64_t*>(counts->data())[k];
   const ArrayRef places = run("nonzero_places", {a.get(), counts.get()},
                               Type{DType::I64, columns ? Shape{rank, n} : Shape{n, rank}});
   return array_on(places, x->type.device);

@@ -82,16 +82,16 @@ bool Runner::still_there(Inputs* inputs, const Recheck& recheck) const {
     if (is_tensor(o)) {
       if (array_of(o).get() != in[k]) return false;
     } else if (is_followed_ndarray(o)) {
-      if (ndarray_fields(o)->data != in[k]->data) return false;
+      if (ndarray_fields(o)->data != in[k]->data()) return false;
     } else if (!PyFloat_Check(o) && !PyLong_Check(o)) {
       const uint64_t bits = bits_of_numpy_scalar(o);
-      if (std::memcmp(&bits, in[k]->data, size_of(in[k]->type.dtype)) != 0) return false;
+      if (std::memcmp(&bits, in[k]->data(), size_of(in[k]->type.dtype)) != 0) return false;
     } else if (PyFloat_Check(o)) {
       const double d = PyFloat_AS_DOUBLE(o);
-      if (std::memcmp(&d, in[k]->data, sizeof d) != 0) return false;
+      if (std::memcmp(&d, in[k]->data(), sizeof d) != 0) return false;
     } else {
       const int64_t i = PyLong_AsLongLong(o);
-      if (std::memcmp(&i, in[k]->data, sizeof i) != 0) return false;
+      if (std::memcmp(&i, in[k]->data(), sizeof i) != 0) return false;
     }
   }
   for (size_t k = 0; k < in.size(); ++k) {
@@ -156,7 +156,7 @@ bool Runner::compute(const Recheck* recheck) {
     for (auto& o : outputs)
       if (o && o->storage->free_external) {
         ArrayRef copy = new_array(o->type);
-        std::memcpy(copy->data, o->data, o->type.bytes());
+        std::memcpy(copy->data(), o->data(), o->type.bytes());
         o = std::move(copy);
       }
   return true;

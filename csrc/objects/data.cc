@@ -48,11 +48,11 @@ static ArrayRef flat_array(PyObject* data) {
       int overflow = 0;
       const long long v = PyLong_AsLongLongAndOverflow(items[i], &overflow);
       if (overflow) return {};
-      reinterpret_cast<int64_t*>(a->data)[i] = v;
+      reinterpret_cast<int64_t*>(a->data())[i] = v;
     } else if (t == DType::F64) {
-      reinterpret_cast<double*>(a->data)[i] = PyFloat_AS_DOUBLE(items[i]);
+      reinterpret_cast<double*>(a->data())[i] = PyFloat_AS_DOUBLE(items[i]);
     } else {
-      reinterpret_cast<uint8_t*>(a->data)[i] = items[i] == Py_True;
+      reinterpret_cast<uint8_t*>(a->data())[i] = items[i] == Py_True;
     }
   }
   return a;
@@ -117,7 +117,7 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
   for (py::ssize_t i = 0; i < given.ndim(); ++i) type.shape.push_back(given.shape(i));
   PIJIT_CHECK(static_cast<size_t>(a.nbytes()) == type.bytes(), "an array of other elements");
   ArrayRef r = new_array(type);
-  std::memcpy(r->data, a.data(), type.bytes());
+  std::memcpy(r->data(), a.data(), type.bytes());
   if (dtype) r = cast_array(r, *dtype);
   return array_on(r, home);
 }
@@ -164,7 +164,7 @@ py::object to_numpy(const ArrayRef& a, bool copy) {
     std::vector<py::ssize_t> shape(a->type.shape.begin(), a->type.shape.end());
     auto* keep = new ArrayRef(a);
     py::capsule owner(keep, [](void* p) { delete static_cast<ArrayRef*>(p); });
-    py::array r(py::dtype(std::string(public_name_of(a->type.dtype))), shape, a->data, owner);
+    py::array r(py::dtype(std::string(public_name_of(a->type.dtype))), shape, a->data(), owner);
     r.attr("setflags")(py::arg("write") = false);
     return r;
   }
@@ -175,7 +175,7 @@ py::object to_numpy(const ArrayRef& a, bool copy) {
   constexpr size_t kLong = size_t{1} << 19;  // to be copied in some 50 us
   std::optional<Unlocked> others;
   if (from->type.bytes() > kLong && others_wait()) others.emplace();
-  std::memcpy(to, from->data, from->type.bytes());
+  std::memcpy(to, from->data(), from->type.bytes());
   others.reset();
   return r;
 }

@@ -39,7 +39,7 @@ absl::flat_hash_map<void*, ArrayRef>& lent() {
 void* take_memory(void*, size_t bytes) {
   try {
     ArrayRef a = new_array({DType::U8, Shape{static_cast<int64_t>(std::max<size_t>(bytes, 1))}});
-    void* const p = a->data;
+    void* const p = a->data();
     lent()[p] = std::move(a);
     return p;
   } catch (const std::bad_alloc&) {
@@ -321,17 +321,17 @@ py::object new_ndarray(ArrayRef a, std::span<const int> axes) {
   const bool takes = bytes > kSmallNdarray && sole_owner(*a) && !a->storage->device;
   const int flags = kNdAligned | kNdWriteable;
   PyObject* made = n.new_from_descr(n.ndarray, descr, nd, shape, bytes ? strides : nullptr,
-                                    takes ? a->data : nullptr, takes ? flags : 0, nullptr);
+                                    takes ? a->data() : nullptr, takes ? flags : 0, nullptr);
   if (!made) throw py::error_already_set();
   auto r = py::reinterpret_steal<py::object>(made);
   auto* f = ndarray_fields(made);
   if (!takes) {
-    if (bytes) std::memcpy(f->data, a->data, bytes);
+    if (bytes) std::memcpy(f->data, a->data(), bytes);
     return r;
   }
   f->mem_handler = Py_NewRef(n.handler);
   f->flags |= kNdOwnData;
-  void* const p = a->data;
+  void* const p = a->data();
   lent()[p] = std::move(a);
   return r;
 }
@@ -351,7 +351,7 @@ void pick(const void* from, const uint8_t* mask, int64_t count, void* to) {
 }  // namespace
 
 py::object new_ndarray_of_mask(const Array& a, const Array& mask) {
-  const auto* m = static_cast<const uint8_t*>(mask.data);
+  const auto* m = static_cast<const uint8_t*>(mask.data());
   const int64_t n = mask.type.shape.numel();
   const int64_t count = n - std::count(m, m + n, 0);
   Shape shape{count};
@@ -362,14 +362,14 @@ py::object new_ndarray_of_mask(const Array& a, const Array& mask) {
   }
   ArrayRef made = new_array({a.type.dtype, shape});
   if (row == 8) {
-    pick<uint64_t>(a.data, m, count, made->data);
+    pick<uint64_t>(a.data(), m, count, made->data());
   } else if (row == 4) {
-    pick<uint32_t>(a.data, m, count, made->data);
+    pick<uint32_t>(a.data(), m, count, made->data());
   } else if (row == 1) {
-    pick<uint8_t>(a.data, m, count, made->data);
+    pick<uint8_t>(a.data(), m, count, made->data());
   } else {
-    const char* from = static_cast<const char*>(a.data);
-    char* to = static_cast<char*>(made->data);
+    const char* from = static_cast<const char*>(a.data());
+    char* to = static_cast<char*>(made->data());
     for (int64_t i = 0; i < n; ++i, from += row)
       if (m[i]) {
         std::memcpy(to, from, row);
@@ -382,7 +382,7 @@ py::object new_ndarray_of_mask(const Array& a, const Array& mask) {
 }
 
 py::object new_numpy_scalar(const Array& a) {
-  PyObject* o = api().scalar(a.data, api().descr[static_cast<int>(a.type.dtype)], nullptr);
+  PyObject* o = api().scalar(a.data(), api().descr[static_cast<int>(a.type.dtype)], nullptr);
   if (!o) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(o);
 }
@@ -418,7 +418,7 @@ void store_in_ndarray(PyObject* array, const Array& value) {
     from_steps[k] = d == 1 ? 0 : step;
     step *= d;
   }
-  const char* const from = static_cast<const char*>(value.data);
+  const char* const from = static_cast<const char*>(value.data());
   if (total == 0) return;
   if (same && f->flags & kNdC) {
     std::memcpy(f->data, from, static_cast<size_t>(total * size));

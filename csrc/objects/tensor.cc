@@ -105,7 +105,7 @@ int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
       }
       OP_CHECK(elements < 1e15, kValue, "[Tensor] shape has too many elements");
       ArrayRef a = new_array(Type{t.value_or(DType::F32), Shape(dims)});
-      std::memset(a->data, 0, a->type.bytes());
+      std::memset(a->data(), 0, a->type.bytes());
       if (init != Py_None) {
         py::tuple sizes(dims.size());
         for (size_t k = 0; k < dims.size(); ++k) sizes[k] = dims[k];
@@ -235,7 +235,7 @@ int tensor_bool(PyObject* x) {
   } catch (...) {
     return raise_current_exception(), -1;
   }
-  const char* p = static_cast<const char*>(a.data);
+  const char* p = static_cast<const char*>(a.data());
   const size_t size = size_of(a.type.dtype);
   if (is_half(a.type.dtype)) {
     uint16_t h;
@@ -245,8 +245,8 @@ int tensor_bool(PyObject* x) {
   if (is_complex(a.type.dtype)) {  // -0.0 is false as well
     const bool single = a.type.dtype == DType::C64;
     for (int k : {0, 1})
-      if (single ? static_cast<const float*>(a.data)[k] != 0
-                 : static_cast<const double*>(a.data)[k] != 0)
+      if (single ? static_cast<const float*>(a.data())[k] != 0
+                 : static_cast<const double*>(a.data())[k] != 0)
         return 1;
     return 0;
   }
@@ -559,7 +559,7 @@ int tensor_getbuffer(PyObject* x, Py_buffer* view, int flags) {
   const Py_ssize_t item = static_cast<Py_ssize_t>(size_of(a->type.dtype));
   for (int i = 0; i < a->type.shape.rank(); ++i)
     info->shape[i] = a->type.shape[i], info->strides[i] = st[i] * item;
-  view->buf = a->data;
+  view->buf = a->data();
   view->obj = Py_NewRef(x);
   view->len = static_cast<Py_ssize_t>(a->type.bytes());
   view->readonly = 1;

@@ -35,7 +35,7 @@ ArrayRef flat(const ArrayRef& a) {
 
 ArrayRef zeros(DType dtype, int64_t n, DeviceId device) {
   ArrayRef r = new_array({dtype, Shape{n}});
-  std::memset(r->data, 0, r->type.bytes());
+  std::memset(r->data(), 0, r->type.bytes());
   return array_on(r, device);
 }
 

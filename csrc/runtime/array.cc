@@ -1,6 +1,8 @@
 #include "runtime/array.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -97,13 +99,49 @@ LargePages& large_pages() {
   return *p;
 }
 
-// From the system.
+// Blocks from here on are mapped one by one: on the C library's heap they would lie between what
+// others, NumPy above all, take and free while weights are made, and none of that could go back to
+// the system.
+constexpr size_t kMapped = size_t{1} << 20;
+
+// What NumPy has freed stays on the C library's heap, up to some 60 MB: now and then, while ever
+// more memory is asked for, that goes back as well.
+void trim_heap_for(size_t size) {
+#ifdef __GLIBC__
+  static std::atomic<size_t> all{0}, next{size_t{4} << 20};
+  const size_t now = all.fetch_add(size, std::memory_order_relaxed) + size;
+  size_t limit = next.load(std::memory_order_relaxed);
+  if (now < limit) return;
+  if (next.compare_exchange_strong(limit, now + std::max<size_t>(now / 16, size_t{4} << 20)))
+    malloc_trim(0);
+#endif
+}
+
+void* map_block(size_t size) {
+  trim_heap_for(size);
+  const size_t more = size >= kLargePage ? kLargePage : 0;  // for the address of a large page
+  void* const all =
+      mmap(nullptr, size + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  if (!more) return all;
+  char* const begin = static_cast<char*>(all);
+  const size_t before = -reinterpret_cast<uintptr_t>(begin) % kLargePage;
+  if (before) munmap(begin, before);
+  if (before < more) munmap(begin + before + size, more - before);
+  large_pages().ask_for(begin + before, size);
+  return begin + before;
+}
+
+// From the system, and back.
 void* fresh_block(size_t size) {
-  const bool large = size >= kLargePage;
+  if (size >= kMapped) return map_block(size);
   void* r = nullptr;
-  if (posix_memalign(&r, large ? kLargePage : 64, size)) return nullptr;
-  if (large) large_pages().ask_for(r, size);
-  return r;
+  return posix_memalign(&r, 64, size) ? nullptr : r;
+}
+void free_block(void* p, size_t size) {
+  if (size < kMapped) return std::free(p);
+  if (size >= kLargePage) large_pages().forget(p);
+  munmap(p, size);
 }
 
 // Small blocks that a thread released are taken by it again without a lock.
@@ -159,7 +197,7 @@ void give_back(Local& l, size_t c, uint32_t count) {
   const std::lock_guard lock(p.mu);
   for (; count > 0; --count) {
     void* block = b.blocks[--b.count];
-    if (!p.keep(block, c, size_of_class(c))) std::free(block);
+    if (!p.keep(block, c, size_of_class(c))) free_block(block, size_of_class(c));
   }
 }
 
@@ -222,8 +260,7 @@ void count(Local* l, int64_t bytes) {
     const std::lock_guard lock(p.mu);
     if (p.keep(ptr, c, size)) return;
   }
-  if (size >= kLargePage) large_pages().forget(ptr);
-  std::free(ptr);
+  free_block(ptr, size);
 }
 
 }  // namespace
@@ -262,8 +299,36 @@ size_t allocated_bytes() {
   return static_cast<size_t>(std::max<int64_t>(n, 0));
 }
 
+namespace {
+// The whole pages of a block, whose others hold something else.
+std::pair<char*, size_t> pages_of(void* p, size_t bytes) {
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t at = reinterpret_cast<uintptr_t>(p);
+  const uintptr_t begin = (at + page - 1) / page * page, end = (at + bytes) / page * page;
+  return {reinterpret_cast<char*>(begin), end > begin ? end - begin : 0};
+}
+}  // namespace
+
+size_t give_pages_back(void* p, size_t bytes) {
+  const auto [begin, n] = pages_of(p, bytes);
+  // Who forgot to take them back gets a fault, and not zeros.
+  if (n == 0 || guarded() || mprotect(begin, n, PROT_NONE) != 0) return 0;
+  if (madvise(begin, n, MADV_DONTNEED) != 0) {
+    PIJIT_CHECK(mprotect(begin, n, PROT_READ | PROT_WRITE) == 0, "pages that cannot be had again");
+    return 0;
+  }
+  count(here(), -static_cast<int64_t>(n));
+  return n;
+}
+void take_pages_back(void* p, size_t bytes) {
+  const auto [begin, n] = pages_of(p, bytes);
+  if (mprotect(begin, n, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  count(here(), static_cast<int64_t>(n));
+}
+
 void destroy(Storage* s) {
   drop_forms(*s);
+  if (s->away.load(std::memory_order_relaxed)) take_pages_back(s->data, s->bytes);
   if (s->free_external)
     s->free_external(s->ctx);
   else if (s->device)
@@ -302,7 +367,7 @@ ArrayRef alias_array(const ArrayRef& a, const Type& t) {
 
 ArrayRef scalar_array(DType t, uint64_t bits) {
   ArrayRef a = new_array(Type{t, {}});
-  std::memcpy(a->data, &bits, size_of(t));
+  std::memcpy(a->data(), &bits, size_of(t));
   return a;
 }
 
@@ -315,13 +380,13 @@ ArrayRef array_on(const ArrayRef& a, DeviceId d) {
   Device& to = device(d);
   ArrayRef r = new_array(t);
   if (to.is_host()) {
-    from.to_host(r->data, a->data, bytes);
+    from.to_host(r->data(), a->data(), bytes);
   } else if (from.is_host()) {
-    to.from_host(r->data, a->data, bytes);
+    to.from_host(r->data(), a->data(), bytes);
   } else {
     const Block between(bytes);
-    from.to_host(between.p, a->data, bytes);
-    to.from_host(r->data, between.p, bytes);
+    from.to_host(between.p, a->data(), bytes);
+    to.from_host(r->data(), between.p, bytes);
     to.synchronize();  // before the memory between them goes
   }
   return r;

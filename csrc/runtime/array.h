@@ -26,20 +26,27 @@ struct Block {
   Block(const Block&) = delete;
 };
 size_t allocated_bytes();  // in use, without what the cache holds
+// Gives whole pages of a block back to the system; nobody may touch it until they are taken back.
+// How many bytes; 0: none.
+size_t give_pages_back(void* p, size_t bytes);
+void take_pages_back(void* p, size_t bytes);
 
 struct Forms;  // runtime/packed.h
 
 struct Storage {
   std::atomic<int> refs{1};
-  bool lent = false;  // others may write it: under the lock of packed.cc
-  void* data;
+  bool lent = false;   // others may write it: under the lock of packed.cc
+  bool stays = false;  // its data was asked for after it had gone; under that lock
+  void* data;          // where it lies; to be read or written: Array::data
   size_t bytes;
   Device* device = nullptr;                    // null: memory of the host
   void (*free_external)(void* ctx) = nullptr;  // memory owned by someone else
   void* ctx = nullptr;
   std::atomic<Forms*> forms{nullptr};  // what kernels made of its data
   std::atomic<uint64_t> unwritten{0};  // since watch(), which gave it this number; 0: written
+  std::atomic<size_t> away{0};  // bytes that went back to the system, as a form has what they held
 };
+void bring_back(Storage& s);  // runtime/packed.h
 
 template <class T>
 class Ref {
@@ -79,14 +86,23 @@ struct Array {
   std::atomic<int> refs{1};
   Type type;
   Ref<Storage> storage;
-  void* data = nullptr;
   bool of_one_element = false;  // of a batch, and outlived the mapped function: no one may use it
   // The Tensor under whose identity it is the value (null: its own), and its turn among those.
   const void* bearer = nullptr;
   uint64_t turn = 0;
-  Array(const Type& t, Ref<Storage> s) : type(t), storage(std::move(s)) { data = storage->data; }
+  Array(const Type& t, Ref<Storage> s) : type(t), storage(std::move(s)), at_(storage->data) {}
+  // To be read or written, for as long as the array or its storage is held.
+  void* data() const {
+    if (storage->away.load(std::memory_order_acquire)) [[unlikely]]
+      bring_back(*storage);
+    return at_;
+  }
+  void* address() const { return at_; }
   static void* operator new(size_t n) { return allocate(n); }
   static void operator delete(void* p, size_t n) { release(p, n); }
+
+ private:
+  void* at_;
 };
 inline void destroy(Array* a) { delete a; }
 using ArrayRef = Ref<Array>;

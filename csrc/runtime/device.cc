@@ -50,12 +50,12 @@ class ByHost : public OpKernel {
       Type t = in_[k];
       t.device = {};
       here.push_back(new_array(t));
-      device_.to_host(here.back()->data, in[k], t.bytes());
-      args.back() = here.back()->data;
+      device_.to_host(here.back()->data(), in[k], t.bytes());
+      args.back() = here.back()->data();
     }
     const ArrayRef result = new_array(out_);
-    kernel_->run(args.data(), result->data);
-    device_.from_host(out, result->data, out_.bytes());
+    kernel_->run(args.data(), result->data());
+    device_.from_host(out, result->data(), out_.bytes());
     device_.synchronize();  // before the result's memory goes
   }
 

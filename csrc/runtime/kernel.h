@@ -12,6 +12,13 @@ namespace pijit {
 
 struct Storage;
 
+// What an operand, whole, lies in. alone: nobody else reads or writes it during the launch, nor any
+// other step of the program.
+struct OperandMemory {
+  Storage& storage;
+  bool alone;
+};
+
 struct KernelRequest {
   const OpDef& op;
   const Attrs& attrs;
@@ -32,7 +39,7 @@ class Kernel {
   // is kept with its memory; -1: none.
   virtual int packs() const { return -1; }
   // With that operand, whole, in this memory.
-  virtual void launch_packed(const void* const* in, void* const* out, Storage& memory) {
+  virtual void launch_packed(const void* const* in, void* const* out, const OperandMemory& memory) {
     launch(in, out);
   }
   virtual std::string describe() const { return ""; }
@@ -47,8 +54,11 @@ class OpKernel : public Kernel {
   // Overridden by kernels of several outputs.
   void launch(const void* const* in, void* const* out) override { run(in, out[0]); }
   // Where there is an operand to be packed, and its memory.
-  virtual void run_packed(const void* const* in, void* out, Storage& memory) { run(in, out); }
-  void launch_packed(const void* const* in, void* const* out, Storage& memory) override {
+  virtual void run_packed(const void* const* in, void* out, const OperandMemory& memory) {
+    run(in, out);
+  }
+  void launch_packed(const void* const* in, void* const* out,
+                     const OperandMemory& memory) override {
     run_packed(in, out[0], memory);
   }
 };

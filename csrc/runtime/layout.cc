@@ -5,6 +5,30 @@
 
 namespace pijit {
 
+std::optional<Layout> Layout::in_order(std::vector<Axis> axes) {
+  std::erase_if(axes, [](const Axis& a) { return a.count == 1; });
+  std::sort(axes.begin(), axes.end(),
+            [](const Axis& a, const Axis& b) { return a.place < b.place; });
+  int64_t n = 1;
+  for (const Axis& a : axes) {
+    if (a.place != n) return std::nullopt;
+    n *= a.count;
+  }
+  std::vector<Axis> merged;  // the innermost one first
+  for (const Axis& a : axes)
+    if (!merged.empty() && a.stride == merged.back().count * merged.back().stride)
+      merged.back().count *= a.count;
+    else
+      merged.push_back(a);
+  if (merged.size() > static_cast<size_t>(kMaxRank)) return std::nullopt;
+  Layout r;
+  for (auto a = merged.rbegin(); a != merged.rend(); ++a) {
+    r.strides[r.shape.rank()] = a->stride;
+    r.shape.push_back(a->count);
+  }
+  return r;
+}
+
 bool Layout::contiguous() const {
   int64_t n = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -137,6 +161,48 @@ void each_row(const Layout& l, const F& f) {
   }
 }
 
+// Calls f(place, at) for all elements, `at` being their numbers: tiles of the innermost axis and of
+// the one whose elements are closest, so that lines of memory are read and written whole.
+template <class F>
+void each_in_tiles(const Layout& l, const F& f) {
+  constexpr int64_t kTile = 16;
+  const int rank = l.shape.rank(), last = rank - 1;
+  int close = last;
+  for (int i = 0; i < last; ++i)
+    if (l.strides[i] < l.strides[close]) close = i;
+  if (close == last) {
+    int64_t at = 0;
+    return each_row(l, [&](int64_t place, int64_t n, int64_t stride) {
+      for (int64_t k = 0; k < n; ++k) f(place + k * stride, at++);
+    });
+  }
+  const auto number = l.shape.strides();
+  Layout places{l.offset, {}, {}}, numbers{0, {}, {}};  // without these two
+  for (int i = 0; i < last; ++i) {
+    if (i == close) continue;
+    places.strides[places.shape.rank()] = l.strides[i];
+    places.shape.push_back(l.shape[i]);
+    numbers.strides[numbers.shape.rank()] = number[i];
+    numbers.shape.push_back(l.shape[i]);
+  }
+  std::vector<int64_t> ats;
+  each_row(numbers, [&](int64_t at, int64_t n, int64_t stride) {
+    for (int64_t k = 0; k < n; ++k) ats.push_back(at + k * stride);
+  });
+  const int64_t rows = l.shape[close], columns = l.shape[last];
+  auto next = ats.begin();
+  const auto tiles = [&](int64_t place, int64_t at) {
+    for (int64_t i0 = 0; i0 < rows; i0 += kTile)
+      for (int64_t j0 = 0; j0 < columns; j0 += kTile)
+        for (int64_t i = i0; i < std::min(i0 + kTile, rows); ++i)
+          for (int64_t j = j0; j < std::min(j0 + kTile, columns); ++j)
+            f(place + i * l.strides[close] + j * l.strides[last], at + i * number[close] + j);
+  };
+  each_row(places, [&](int64_t place, int64_t n, int64_t stride) {
+    for (int64_t k = 0; k < n; ++k) tiles(place + k * stride, *next++);
+  });
+}
+
 template <size_t kBytes>
 void gather(const char* from, const Layout& l, char* to) {
   each_row(l, [&](int64_t place, int64_t n, int64_t stride) {
@@ -165,6 +231,25 @@ void by_size(size_t bytes, const F& f) {
 
 }  // namespace
 
+void gather(const void* from, const Layout& l, size_t bytes, void* to) {
+  by_size(bytes, [&](auto size) {
+    constexpr size_t n = size();
+    each_in_tiles(l, [f = static_cast<const char*>(from), t = static_cast<char*>(to)](
+                         int64_t place, int64_t at) { std::memcpy(t + at * n, f + place * n, n); });
+  });
+}
+bool has_all(const void* from, const Layout& l, size_t bytes, const void* expected) {
+  bool same = true;
+  by_size(bytes, [&](auto size) {
+    constexpr size_t n = size();
+    each_in_tiles(l, [&same, f = static_cast<const char*>(from),
+                      e = static_cast<const char*>(expected)](int64_t place, int64_t at) {
+      same &= std::memcmp(e + at * n, f + place * n, n) == 0;
+    });
+  });
+  return same;
+}
+
 ArrayRef gathered(const ArrayRef& buffer, const Layout& l) {
   Type t{buffer->type.dtype, l.shape, buffer->type.device};
   if (l.offset == 0 && l.contiguous() && l.shape.numel() == buffer->type.shape.numel())
@@ -173,7 +258,7 @@ ArrayRef gathered(const ArrayRef& buffer, const Layout& l) {
   t.device = {};
   ArrayRef r = new_array(t);
   by_size(size_of(t.dtype), [&](auto bytes) {
-    gather<bytes()>(static_cast<const char*>(from->data), l, static_cast<char*>(r->data));
+    gather<bytes()>(static_cast<const char*>(from->data()), l, static_cast<char*>(r->data()));
   });
   return array_on(r, buffer->type.device);
 }
@@ -185,9 +270,9 @@ ArrayRef scattered(const ArrayRef& buffer, const Layout& l, const ArrayRef& valu
     return alias_array(value, t);
   const ArrayRef old = array_on(buffer, {}), from = array_on(value, {});
   ArrayRef r = new_array(old->type);
-  std::memcpy(r->data, old->data, old->type.bytes());
+  std::memcpy(r->data(), old->data(), old->type.bytes());
   by_size(size_of(t.dtype), [&](auto bytes) {
-    scatter<bytes()>(static_cast<char*>(r->data), l, static_cast<const char*>(from->data));
+    scatter<bytes()>(static_cast<char*>(r->data()), l, static_cast<const char*>(from->data()));
   });
   return array_on(r, t.device);
 }

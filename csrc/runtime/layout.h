@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "runtime/array.h"
 
@@ -18,6 +19,14 @@ struct Layout {
   int64_t offset = 0;  // in elements, as strides
   Shape shape;         // numbers
   std::array<int64_t, kMaxRank> strides{};
+
+  // Some elements whose places in a buffer that has nothing else are `place` apart, and here
+  // `stride`.
+  struct Axis {
+    int64_t count, place, stride;
+  };
+  // All of them in the buffer's order. Nothing: the axes leave some of it out.
+  static std::optional<Layout> in_order(std::vector<Axis> axes);
 
   static Layout contiguous(const Shape& s) { return {0, s, s.strides()}; }
   bool contiguous() const;
@@ -38,6 +47,10 @@ bool overlap(const Layout& a, const Layout& b);
 
 // The elements at a layout's places of a buffer, and a buffer that has those of `value` there; of
 // values that meet in one place the last one stays.
+// Elements of `bytes` at a layout's places, one after the other, and whether they are these.
+void gather(const void* from, const Layout& l, size_t bytes, void* to);
+bool has_all(const void* from, const Layout& l, size_t bytes, const void* expected);
+
 ArrayRef gathered(const ArrayRef& buffer, const Layout& l);
 ArrayRef scattered(const ArrayRef& buffer, const Layout& l, const ArrayRef& value);
 

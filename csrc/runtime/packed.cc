@@ -1,5 +1,6 @@
 #include "runtime/packed.h"
 
+#include <algorithm>
 #include <list>
 #include <mutex>
 #include <vector>
@@ -14,6 +15,8 @@ struct Form {
   std::string layout;
   std::shared_ptr<const Block> data;  // null: it was asked for once
   uint64_t used;                      // when
+  std::optional<Layout> order;        // where it has the memory's elements; with `only`
+  bool only = false;                  // the memory's own pages are away
 };
 // Kept ones, those that were used last at the end.
 using Kept = std::list<Form>;
@@ -21,8 +24,8 @@ using Kept = std::list<Form>;
 struct AllForms {
   std::mutex mu;
   Kept kept, seen;
-  size_t bytes = 0;
-  uint64_t now = 0;  // counts what is asked for
+  size_t bytes = 0, instead = 0;  // the latter: of those whose memory is away
+  uint64_t now = 0;               // counts what is asked for
 
   size_t size() const { return kept.size() + seen.size(); }
 };
@@ -48,7 +51,7 @@ void forget(AllForms& a, Kept::iterator f, Gone* gone) {
     a.seen.erase(f);
     return;
   }
-  a.bytes -= f->data->bytes;
+  (f->only ? a.instead : a.bytes) -= f->data->bytes;
   gone->push_back(std::move(f->data));
   a.kept.erase(f);
 }
@@ -58,20 +61,67 @@ void forget(AllForms& a, Kept::iterator f, Gone* gone) {
 bool make_room(AllForms& a, size_t bytes, Gone* gone) {
   const size_t most = static_cast<size_t>(config().packed_bytes);
   while (a.bytes + bytes > most) {
-    if (a.kept.empty()) return false;
-    Form& f = a.kept.front();
-    if (a.now - f.used < 4 * a.size() + 64) return false;
-    a.bytes -= f.data->bytes;
-    gone->push_back(std::move(f.data));
-    a.seen.splice(a.seen.end(), a.kept, a.kept.begin());
+    const auto f = std::find_if(a.kept.begin(), a.kept.end(), [](auto& k) { return !k.only; });
+    if (f == a.kept.end() || a.now - f->used < 4 * a.size() + 64) return false;
+    a.bytes -= f->data->bytes;
+    gone->push_back(std::move(f->data));
+    a.seen.splice(a.seen.end(), a.kept, f);
   }
   return true;
 }
 
+// Smaller memory has too few pages of its own.
+constexpr size_t kLeastAway = 64 << 10;
+
+// Does the form have all that the memory holds, which nobody else needs now? Then its pages go.
+// With the lock.
+void give_back_what(const OperandMemory& m, Form* form, const std::optional<Layout>& order,
+                    AllForms* a) {
+  Storage& s = m.storage;
+  if (!m.alone || !order || s.stays || s.lent || s.bytes < kLeastAway) return;
+  const auto elements = static_cast<size_t>(order->shape.numel());
+  if (s.away.load(std::memory_order_relaxed) || s.bytes % elements != 0) return;
+  // What kernels say of their layouts is not trusted: a weight must not change.
+  s.stays = !has_all(form->data->p, *order, s.bytes / elements, s.data);
+  if (s.stays) return;
+  const size_t n = give_pages_back(s.data, s.bytes);
+  if (n == 0) return;
+  form->order = order;
+  form->only = true;
+  a->bytes -= form->data->bytes;
+  a->instead += form->data->bytes;
+  s.away.store(n, std::memory_order_release);
+}
+
 }  // namespace
 
-std::shared_ptr<const Block> packed_form(Storage& of, const std::string& layout, size_t bytes,
-                                         absl::FunctionRef<void(void*)> pack) {
+void bring_back(Storage& s) {
+  static std::mutex mu;  // one after the other; taken before that of all forms
+  const std::lock_guard one(mu);
+  if (!s.away.load(std::memory_order_acquire)) return;
+  AllForms& a = all();
+  Kept::iterator form;  // stays while the memory is away
+  {
+    const std::lock_guard lock(a.mu);
+    auto& own = s.forms.load(std::memory_order_relaxed)->own;
+    form = *std::find_if(own.begin(), own.end(), [](auto& f) { return f->only; });
+  }
+  take_pages_back(s.data, s.bytes);
+  const auto elements = static_cast<size_t>(form->order->shape.numel());
+  gather(form->data->p, *form->order, s.bytes / elements, s.data);
+  const std::lock_guard lock(a.mu);
+  form->only = false;
+  a.bytes += form->data->bytes;
+  a.instead -= form->data->bytes;
+  s.stays = true;
+  s.away.store(0, std::memory_order_release);
+}
+
+namespace {
+std::shared_ptr<const Block> kept_or_made(const OperandMemory& memory, const std::string& layout,
+                                          size_t bytes, absl::FunctionRef<void(void*)> pack,
+                                          const std::optional<Layout>& order) {
+  Storage& of = memory.storage;
   AllForms& a = all();
   Gone gone;
   const auto find = [&]() -> Kept::iterator* {
@@ -92,14 +142,16 @@ std::shared_ptr<const Block> packed_form(Storage& of, const std::string& layout,
       form.used = a.now;
       if (form.data) {
         a.kept.splice(a.kept.end(), a.kept, *f);
+        give_back_what(memory, &form, order, &a);
         return form.data;
       }
       if (!make_room(a, bytes, &gone)) full = true;
     } else {
       auto& own = of.forms.load(std::memory_order_relaxed)->own;
       if (own.size() == kMostLayouts) {
-        forget(a, own.front(), &gone);
-        own.erase(own.begin());
+        const auto last = std::find_if(own.begin(), own.end(), [](auto& k) { return !k->only; });
+        forget(a, *last, &gone);
+        own.erase(last);
       }
       own.push_back(a.seen.insert(a.seen.end(), Form{layout, nullptr, a.now}));
       return nullptr;
@@ -109,6 +161,7 @@ std::shared_ptr<const Block> packed_form(Storage& of, const std::string& layout,
     Prologue::drop_idle();  // for the next call
     return nullptr;
   }
+  if (of.away.load(std::memory_order_acquire)) bring_back(of);
   // Others run meanwhile. The memory is held by this call, so nobody writes it.
   auto made = std::make_shared<const Block>(bytes);
   pack(made->p);
@@ -118,16 +171,30 @@ std::shared_ptr<const Block> packed_form(Storage& of, const std::string& layout,
   (*f)->data = made;
   a.bytes += bytes;
   a.kept.splice(a.kept.end(), a.seen, *f);
+  give_back_what(memory, &**f, order, &a);
   return made;
 }
 
+}  // namespace
+
+std::shared_ptr<const Block> packed_form(const OperandMemory& memory, const std::string& layout,
+                                         size_t bytes, absl::FunctionRef<void(void*)> pack,
+                                         const std::optional<Layout>& order) {
+  auto r = kept_or_made(memory, layout, bytes, pack, order);
+  if (!r && memory.storage.away.load(std::memory_order_acquire)) bring_back(memory.storage);
+  return r;
+}
+
 void drop_forms_of(Storage& s) {
+  if (s.away.load(std::memory_order_acquire) && s.refs.load(std::memory_order_relaxed) > 0)
+    bring_back(s);
   AllForms& a = all();
   Gone gone;
   const std::lock_guard lock(a.mu);
   const std::unique_ptr<Forms> forms(s.forms.exchange(nullptr));
   if (!forms) return;
   for (auto& f : forms->own) forget(a, f, &gone);
+  s.stays = false;
 }
 
 void lend(Storage& s) {
@@ -168,18 +235,22 @@ PackedBytes::~PackedBytes() {
 size_t packed_bytes() {
   AllForms& a = all();
   const std::lock_guard lock(a.mu);
-  return a.bytes;
+  return a.bytes + a.instead;
 }
 
 void drop_all_forms() {
   AllForms& a = all();
   Gone gone;
   const std::lock_guard lock(a.mu);
-  for (Form& f : a.kept) {
-    a.bytes -= f.data->bytes;
-    gone.push_back(std::move(f.data));
+  for (auto f = a.kept.begin(); f != a.kept.end();) {
+    const auto next = std::next(f);
+    if (!f->only) {
+      a.bytes -= f->data->bytes;
+      gone.push_back(std::move(f->data));
+      a.seen.splice(a.seen.end(), a.kept, f);
+    }
+    f = next;
   }
-  a.seen.splice(a.seen.end(), a.kept);
 }
 
 }  // namespace pijit

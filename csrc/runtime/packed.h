@@ -2,20 +2,30 @@
 // for as long as that is not written: weights that do not change between calls are brought there
 // once. A form is made when it is asked for again of memory that has not been written since, so
 // that weights which each step updates have none.
+//
+// A form that has each element as it is may be all that is kept of a weight: where nobody else
+// reads the memory that it was made of, the pages of that go back to the system, and Array::data
+// brings the elements back, for good, when somebody asks for them. Of the bytes that there are for
+// forms it takes none.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/functional/function_ref.h"
 #include "runtime/array.h"
+#include "runtime/kernel.h"
+#include "runtime/layout.h"
 
 namespace pijit {
 
 // The memory's form in a layout, `bytes` long, which pack(to) makes. Null: the call must make its
 // own. It was not asked for before, or the memory is lent, or others that are in use take all the
-// bytes that there are for forms (option packed_bytes).
-std::shared_ptr<const Block> packed_form(Storage& of, const std::string& layout, size_t bytes,
-                                         absl::FunctionRef<void(void*)> pack);
+// bytes that there are for forms (option packed_bytes). order: where a form that has all elements
+// has them, in the memory's order.
+std::shared_ptr<const Block> packed_form(const OperandMemory& memory, const std::string& layout,
+                                         size_t bytes, absl::FunctionRef<void(void*)> pack,
+                                         const std::optional<Layout>& order = {});
 
 // Forgets the forms of memory that is written, lent or released.
 void drop_forms_of(Storage& s);

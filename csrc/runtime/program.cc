@@ -14,7 +14,7 @@ namespace pijit {
 
 bool RegionKernel::flag(const ArrayRef& a) {
   bool b;
-  device(a->type.device).to_host(&b, a->data, sizeof b);
+  device(a->type.device).to_host(&b, a->data(), sizeof b);
   return b;
 }
 
@@ -68,7 +68,7 @@ void RegionKernel::launch(const void* const* in, void* const* out) {
     }
   }
   for (size_t k = 0; k < out_types.size(); ++k)
-    if (out[k]) device_.copy(out[k], array_on(state[k], device_.id)->data, out_types[k].bytes());
+    if (out[k]) device_.copy(out[k], array_on(state[k], device_.id)->data(), out_types[k].bytes());
 }
 
 std::string RegionKernel::describe_inside() const {
@@ -108,7 +108,7 @@ void Program::settle() {
     const Slot* packed = packs >= 0 && st.in[packs] >= 0 ? &slots[st.in[packs]] : nullptr;
     launches_.push_back(
         {st.kernel.get(), static_cast<uint32_t>(st.in.size()), static_cast<uint32_t>(st.out.size()),
-         packed && packed->kind == Slot::kInput ? static_cast<int>(packed->index) : -1});
+         packed && packed->kind == Slot::kInput ? static_cast<int>(packed->index) : -1, false});
   }
   uses_begin_.assign(slots.size() + 1, 0);
   const auto for_operands = [&](auto f) {
@@ -132,6 +132,7 @@ void Program::settle() {
     if (kind == Slot::kArena) in_arena_.push_back(s);
     if (kind == Slot::kInput || kind == Slot::kOutput) elsewhere_.push_back(s);
   }
+  find_packed_alone();
   const auto given = [&](int s) {
     return s >= 0 && slots[s].kind == Slot::kOutput && output_buffers[slots[s].index].donor >= 0;
   };
@@ -146,7 +147,7 @@ void Program::settle() {
   if (!literals.empty()) {
     Type t{DType::U64, Shape{static_cast<int64_t>(literals.size())}, device.id};
     literal_memory_ = new_array(t);
-    device.from_host(literal_memory_->data, literals.data(), t.bytes());
+    device.from_host(literal_memory_->data(), literals.data(), t.bytes());
   }
   for (size_t i = 0; i < input_types.size(); ++i)
     if (input_types[i].shape.rank() == 0) moved_.push_back(i);
@@ -154,12 +155,30 @@ void Program::settle() {
   if (!collects) launcher_ = device.make_launcher(steps.size());
 }
 
+// Values of the prologue are also read by runs of other threads.
+void Program::find_packed_alone() {
+  packed_alone_.assign(slots.size(), false);
+  for (size_t k = 0; k < steps.size(); ++k) {
+    Launch& l = launches_[k];
+    if (l.packs < 0 || static_cast<size_t>(l.packs) >= num_inputs()) continue;
+    const int s = steps[k].in[static_cast<size_t>(steps[k].kernel->packs())];
+    const auto is_it = [&](const Slot& o) {
+      return o.kind == Slot::kInput && o.index == slots[s].index;
+    };
+    l.alone = uses_begin_[s + 1] - uses_begin_[s] == 1 &&
+              std::count_if(slots.begin(), slots.end(), is_it) == 1 &&
+              std::none_of(output_buffers.begin(), output_buffers.end(),
+                           [&](auto& b) { return b.donor == l.packs; });
+    packed_alone_[static_cast<size_t>(s)] = l.alone;
+  }
+}
+
 Program::FrameUse::FrameUse(const Program& p) : p_(p), frame_(p.spare_.exchange(nullptr)) {
   if (frame_) return;
   frame_ = new Frame;
   frame_->slots.resize(p.slots.size());
   frame_->operands.resize(p.num_operands_);
-  auto* const literal = p.literal_memory_ ? static_cast<uint64_t*>(p.literal_memory_->data)
+  auto* const literal = p.literal_memory_ ? static_cast<uint64_t*>(p.literal_memory_->data())
                                           : const_cast<uint64_t*>(p.literals.data());
   for (size_t s = 0; s < p.slots.size(); ++s)
     if (p.slots[s].kind == Slot::kLiteral) put(s, literal + p.slots[s].index);
@@ -192,19 +211,17 @@ class Program::Run {
     }
     for (const uint32_t s : p.elsewhere_) {
       const Slot& k = p.slots[s];
-      if (k.kind == Slot::kInput)
-        frame_.put(s, inputs[k.index]->data);
-      else
-        frame_.put(
-            s,
-            (buf_[k.index] ? buf_[k.index].get() : inputs[p.output_buffers[k.index].donor])->data);
+      const Array& a = k.kind == Slot::kInput ? *inputs[k.index]
+                       : buf_[k.index]        ? *buf_[k.index]
+                                              : *inputs[p.output_buffers[k.index].donor];
+      frame_.put(s, p.packed_alone_[s] ? a.address() : a.data());
     }
     for (size_t i : p.moved_) {
       if (inputs[i]->type.device == p.device.id) continue;
       moved_.push_back(array_on(ArrayRef::share(inputs[i]), p.device.id));
       for (size_t s = 0; s < p.slots.size(); ++s)
         if (p.slots[s].kind == Slot::kInput && p.slots[s].index == i)
-          frame_.put(s, moved_.back()->data);
+          frame_.put(s, moved_.back()->data());
     }
     operand_ = frame_->operands.data();
     if (watched_) begin_ = clock_ns();
@@ -223,7 +240,7 @@ class Program::Run {
       const Launch& l = p_.launches_[next_];
       if (next_ + 1 < p_.launches_.size()) __builtin_prefetch(p_.launches_[next_ + 1].kernel);
       if (l.packs >= 0)
-        l.kernel->launch_packed(operand_, operand_ + l.in, *inputs_[l.packs]->storage);
+        l.kernel->launch_packed(operand_, operand_ + l.in, memory_of(l));
       else
         l.kernel->launch(operand_, operand_ + l.in);
       operand_ += l.in + l.out;
@@ -265,7 +282,7 @@ class Program::Run {
       buf_[b] = new_array(p_.output_buffers[b].type);
       for (const uint32_t s : p_.elsewhere_)
         if (p_.slots[s].kind == Slot::kOutput && p_.slots[s].index == b)
-          frame_.put(s, buf_[b]->data);
+          frame_.put(s, buf_[b]->data());
     }
   }
 
@@ -297,6 +314,10 @@ class Program::Run {
   }
 
  private:
+  OperandMemory memory_of(const Launch& l) const {
+    const Array& a = *inputs_[l.packs];
+    return {*a.storage, l.alone && sole_owner(a)};
+  }
   bool is_given(size_t b) const {
     const int donor = p_.output_buffers[b].donor;
     return donor >= 0 && give_ && give_[donor] &&

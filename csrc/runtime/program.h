@@ -142,6 +142,7 @@ class Program {
   };
 
   class Run;
+  void find_packed_alone();
   static constexpr int64_t kLong = 50'000;
   mutable std::atomic<int64_t> nanoseconds_ = INT64_MAX;  // of the last measured run, to the tail
   mutable std::atomic<uint32_t> runs_ = 0;
@@ -152,6 +153,7 @@ class Program {
     Kernel* kernel;
     uint32_t in, out;  // operands
     int packs;         // the input that the kernel packs; -1: none
+    bool alone;        // nothing else in the program reads it
   };
   std::vector<Launch> launches_;  // the steps, close together
   std::unique_ptr<Launcher> launcher_;
@@ -161,6 +163,7 @@ class Program {
   std::vector<bool> in_tail_;                   // per output buffer
   std::vector<uint32_t> uses_begin_, uses_;     // per slot, its places among the operands
   std::vector<uint32_t> in_arena_, elsewhere_;  // slots; the latter but for literals
+  std::vector<bool> packed_alone_;              // slots: inputs that are packed, and no more
   size_t num_operands_ = 0;
   mutable std::atomic<Frame*> spare_ = nullptr;
 };

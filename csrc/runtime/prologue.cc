@@ -91,7 +91,7 @@ bool Prologue::fits(std::span<Array* const> inputs) const {
   for (size_t k = 0; k < inputs_.size(); ++k) {
     const Array& a = *inputs[inputs_[k]];
     if (a.storage->unwritten.load(std::memory_order_acquire) != seen_[k].unwritten ||
-        a.data != seen_[k].data)
+        a.address() != seen_[k].data)
       return false;
   }
   return true;
@@ -118,7 +118,7 @@ Prologue::Kept Prologue::computed(std::span<Array* const> inputs) const {
   for (const int i : inputs_) {
     own.push_back(inputs[i]);
     if (!lasting) continue;
-    now.push_back({watch(*inputs[i]->storage), inputs[i]->data});
+    now.push_back({watch(*inputs[i]->storage), inputs[i]->address()});
     lasting = now.back().unwritten != 0;
   }
   Kept gone;  // released behind the lock

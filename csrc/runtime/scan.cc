@@ -6,7 +6,7 @@ void ScanKernel::carry_zeros(Type t) {
   t.device = device_.id;
   Carried c{t, -1, new_array(t)};
   const std::vector<char> zeros(t.bytes());
-  if (!zeros.empty()) device_.from_host(c.zeros->data, zeros.data(), zeros.size());
+  if (!zeros.empty()) device_.from_host(c.zeros->data(), zeros.data(), zeros.size());
   carried.push_back(std::move(c));
 }
 
@@ -42,12 +42,12 @@ void ScanKernel::launch(const void* const* in, void* const* out) {
       const Output& y = outputs[k];
       if (y.stored)
         device_.copy(result + y.place.offset + y.place.stride * static_cast<size_t>(t),
-                     results[k]->data, results[k]->type.bytes());
+                     results[k]->data(), results[k]->type.bytes());
       if (y.carried >= 0) state[static_cast<size_t>(y.carried)] = std::move(results[k]);
     }
   }
   for (size_t k = 0; k < ends.size(); ++k)
-    device_.copy(result + ends[k], state[k]->data, state[k]->type.bytes());
+    device_.copy(result + ends[k], state[k]->data(), state[k]->type.bytes());
 }
 
 }  // namespace pijit

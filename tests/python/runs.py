@@ -7,7 +7,7 @@ FILES = {
         float64_functions halves indexed large_products layouts linalg loops_in_gradients memory models more_ops
         nn number_conversions numerics openmp ops packed parts_of_values programs recurrent_layers
         regions_on_tape short_axes sparse special stored_columns threads training truncated_normal vector_loops
-        vmap""",
+        vmap weights_away""",
     # Names and modules take part: once more as MindSpore's.
     "alias": """
         callees cells_inside compat composite graph_mode hooks instances library_objects mint own_gradients

@@ -176,9 +176,8 @@ def training_step(net, make, jitted):
 def by_optimizer(make, jitted):
     def run(net):
         f = training_step(net, make, jitted)
-        for _ in range(3):
-            f(Tensor(X))
-            f(Tensor(X))
+        for _ in range(6):
+            f(Tensor(getattr(net, "example", X)))
     return run
 
 

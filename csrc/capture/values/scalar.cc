@@ -20,9 +20,9 @@ struct NumberRecipe final : Recipe {
   py::object make(Runner& r) const override {
     const ArrayRef here = array_on(r.output(output), {});
     const Array& a = *here;
-    if (a.type.dtype == DType::F64) return py::float_(*static_cast<const double*>(a.data));
-    if (a.type.dtype == DType::Bool) return py::bool_(*static_cast<const bool*>(a.data));
-    return py::int_(*static_cast<const int64_t*>(a.data));
+    if (a.type.dtype == DType::F64) return py::float_(*static_cast<const double*>(a.data()));
+    if (a.type.dtype == DType::Bool) return py::bool_(*static_cast<const bool*>(a.data()));
+    return py::int_(*static_cast<const int64_t*>(a.data()));
   }
   std::string describe() const override { return str_cat("number ", output); }
 
@@ -280,7 +280,7 @@ Operand ScalarValue::operand(Context& c, Scope& s) {
     if (is_numpy_scalar(o)) {
       const ArrayRef a = array_on(array_from(o, std::nullopt), {});
       uint64_t bits = 0;
-      __builtin_memcpy(&bits, a->data, size_of(a->type.dtype));
+      __builtin_memcpy(&bits, a->data(), size_of(a->type.dtype));
       return Operand(s.graph().constant(a->type.dtype, bits));
     }
   }

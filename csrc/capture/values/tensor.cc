@@ -32,7 +32,7 @@ struct TensorRecipe final : Recipe {
 struct ChoiceRecipe final : Recipe {
   ChoiceRecipe(int output, int first, int second) : output(output) { parts = {first, second}; }
   py::object make(Runner& r) const override {
-    return r.make(parts[*static_cast<const bool*>(array_on(r.output(output), {})->data) ? 0 : 1]);
+    return r.make(parts[*static_cast<const bool*>(array_on(r.output(output), {})->data()) ? 0 : 1]);
   }
   std::string describe() const override { return str_cat("choice ", output); }
 
@@ -235,7 +235,7 @@ py::object TensorValue::stand_in(Context& c) {
   Type t = last.type();
   t.shape = Shape(std::vector<Dim>(static_cast<size_t>(t.shape.rank()), Dim(1)));
   const ArrayRef a = new_array(t);
-  if (t.device.is_cpu()) std::memset(a->data, 0, size_of(t.dtype));
+  if (t.device.is_cpu()) std::memset(a->data(), 0, size_of(t.dtype));
   return py::reinterpret_steal<py::object>(new_tensor(a));
 }
 

@@ -145,7 +145,7 @@ std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shap
     for (int64_t k = 0; k < n; ++k) {
       uint64_t bits = 0;
       const size_t size = size_of(a->type.dtype);
-      __builtin_memcpy(&bits, static_cast<const char*>(a->data) + static_cast<size_t>(k) * size,
+      __builtin_memcpy(&bits, static_cast<const char*>(a->data()) + static_cast<size_t>(k) * size,
                        size);
       parts.push_back(v_reshape(c.scope_->graph().constant(a->type.dtype, bits), Shape{1}));
     }

@@ -332,14 +332,23 @@ class DirectConv : public OpKernel {
     run_with(floats(packed), in, out);
   }
   int packs() const override { return 1; }
-  void run_packed(const void* const* in, void* out, Storage& memory) override {
-    const auto kept = packed_form(memory, layout_, packed_bytes(), [&](void* to) {
-      pack(static_cast<const float*>(in[1]), static_cast<float*>(to));
-    });
+  void run_packed(const void* const* in, void* out, const OperandMemory& memory) override {
+    const auto kept = packed_form(
+        memory, layout_, packed_bytes(),
+        [&](void* to) { pack(static_cast<const float*>(in[1]), static_cast<float*>(to)); },
+        order());
     kept ? run_with(floats(*kept), in, out) : run(in, out);
   }
 
  private:
+  // Nothing: a last block has room, or the weights are turned.
+  std::optional<Layout> order() const {
+    const int64_t row = g_.channels * g_.taps();
+    if (g_.turned || g_.filters % kLanes != 0) return std::nullopt;
+    return Layout::in_order({{g_.groups * g_.filter_blocks(), kLanes * row, kLanes * row},
+                             {kLanes, row, 1},
+                             {row, 1, kLanes}});
+  }
   size_t packed_bytes() const {
     return static_cast<size_t>(g_.groups * g_.filter_blocks() * g_.channels * g_.taps() * kVector);
   }

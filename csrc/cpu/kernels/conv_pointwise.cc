@@ -149,16 +149,24 @@ class PixelProduct : public OpKernel {
     multiply(in, reinterpret_cast<const float*>(packed.p), out);
   }
   int packs() const override { return 1; }
-  void run_packed(const void* const* in, void* out, Storage& memory) override {
-    const auto kept = packed_form(memory, layout_, weight_bytes(), [&](void* to) {
-      pack(static_cast<const float*>(in[1]), static_cast<float*>(to));
-    });
+  void run_packed(const void* const* in, void* out, const OperandMemory& memory) override {
+    const auto kept = packed_form(
+        memory, layout_, weight_bytes(),
+        [&](void* to) { pack(static_cast<const float*>(in[1]), static_cast<float*>(to)); },
+        order());
     if (!kept) return run(in, out);
     multiply(in, reinterpret_cast<const float*>(kept->p), out);
   }
 
  private:
   size_t weight_bytes() const { return static_cast<size_t>(filters_ * channels_) * sizeof(float); }
+  // Nothing: groups are of several sizes.
+  std::optional<Layout> order() const {
+    if (turned_ || filters_ % groups_ != 0) return std::nullopt;
+    const int64_t n = filters_ / groups_;
+    return Layout::in_order(
+        {{groups_, n * channels_, n * channels_}, {n, channels_, 1}, {channels_, 1, n}});
+  }
   // By group of filters and channel.
   void pack(const float* w, float* to) const {
     const int64_t row = turned_ ? 1 : channels_, column = turned_ ? filters_ : 1;

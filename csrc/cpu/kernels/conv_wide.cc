@@ -267,15 +267,17 @@ class WideConv : public OpKernel {
   }
   void run(const void* const* in, void* out) override { run_with(nullptr, in, out); }
   int packs() const override { return 1; }
-  void run_packed(const void* const* in, void* out, Storage& memory) override {
-    const auto kept =
-        packed_form(memory, layout_, static_cast<size_t>(g_.weights() * kFloat), [&](void* to) {
+  void run_packed(const void* const* in, void* out, const OperandMemory& memory) override {
+    const auto kept = packed_form(
+        memory, layout_, static_cast<size_t>(g_.weights() * kFloat),
+        [&](void* to) {
           const auto* w = static_cast<const float*>(in[1]);
           const int64_t blocks = g_.groups * g_.filter_blocks();
           parallel_for(blocks, 1 + (1 << 16) / g_.per_block(), [&](int64_t begin, int64_t end) {
             pack(w, begin, end - begin, static_cast<float*>(to) + begin * g_.per_block());
           });
-        });
+        },
+        order());
     run_with(kept ? floats(*kept) : nullptr, in, out);
   }
 
@@ -295,6 +297,14 @@ class WideConv : public OpKernel {
         emit_convolve(a, g_, filters, t, lines, end_);
       });
     return it->second.get();
+  }
+  std::optional<Layout> order() const {
+    const int64_t taps = g_.taps(), row = g_.channels * taps;
+    return Layout::in_order({{g_.groups * g_.filter_blocks(), kWide * row, g_.per_block()},
+                             {kWide, row, 1},
+                             {g_.channel_blocks(), kWide * taps, taps * kWide * kWide},
+                             {kWide, taps, kWide},
+                             {taps, 1, kWide * kWide}});
   }
   // Of some blocks of filters: by block of channels, tap and channel, 16 filters to a vector.
   void pack(const float* w, int64_t first, int64_t count, float* packed) const {

@@ -109,7 +109,7 @@ class Convolution : public OpKernel {
     convolve(in, floats(packed), out);
   }
   int packs() const override { return 1; }
-  void run_packed(const void* const* in, void* out, Storage& memory) override {
+  void run_packed(const void* const* in, void* out, const OperandMemory& memory) override {
     const auto kept = packed_form(
         memory, layout_, static_cast<size_t>(weights() * kFloat),
         [&](void* to) { pack(static_cast<const float*>(in[1]), static_cast<float*>(to)); });

@@ -15,16 +15,19 @@ class MatmulTransposed : public OpKernel {
         transpose_(std::move(transpose)),
         side_(side),
         bytes_(given.bytes()),
-        layout_(str_cat("transposed ", given.str())) {}
+        layout_(str_cat("transposed ", given.str())) {
+    const int64_t rows = given.shape[0], columns = given.shape[1];
+    order_ = Layout::in_order({{rows, columns, 1}, {columns, 1, rows}});
+  }
   void run(const void* const* in, void* out) override {
     const Block transposed(bytes_);
     transpose_->run(in + side_, transposed.p);
     multiply(in, transposed.p, out);
   }
   int packs() const override { return side_; }
-  void run_packed(const void* const* in, void* out, Storage& memory) override {
-    const auto kept =
-        packed_form(memory, layout_, bytes_, [&](void* to) { transpose_->run(in + side_, to); });
+  void run_packed(const void* const* in, void* out, const OperandMemory& memory) override {
+    const auto kept = packed_form(
+        memory, layout_, bytes_, [&](void* to) { transpose_->run(in + side_, to); }, order_);
     kept ? multiply(in, kept->p, out) : run(in, out);
   }
 
@@ -38,6 +41,7 @@ class MatmulTransposed : public OpKernel {
   const int side_;
   const size_t bytes_;
   const std::string layout_;
+  std::optional<Layout> order_;
 };
 
 std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string*) {

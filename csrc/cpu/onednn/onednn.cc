@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
+#include <numeric>
 #include <tuple>
 
 #include "absl/strings/str_join.h"
@@ -79,6 +81,30 @@ std::string text_of(const memory::desc& d) {
                               d.get_strides(), d.get_inner_blks(), d.get_inner_idxs()})
     s += "|" + absl::StrJoin(numbers, ",");
   return s;
+}
+// Where the elements of one layout, in the order of their places, lie in another that has nothing
+// else. Nothing: not to be told by strides.
+std::optional<Layout> order_in(const memory::desc& d, const memory::desc& of) {
+  const Ints dims = d.get_dims();
+  const auto elements = std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+  const auto bytes = static_cast<size_t>(elements) * memory::data_type_size(d.get_data_type());
+  for (const auto& x : {d, of})
+    if (x.get_format_kind() != memory::format_kind::blocked || x.get_padded_dims() != dims ||
+        x.get_submemory_offset() != 0 || x.get_size() != bytes)
+      return std::nullopt;
+  if (d.get_data_type() != of.get_data_type() || of.get_inner_nblks() != 0) return std::nullopt;
+  Ints outer = dims, plain = of.get_strides();
+  const Ints strides = d.get_strides(), blocks = d.get_inner_blks(), idxs = d.get_inner_idxs();
+  std::vector<Layout::Axis> axes;
+  int64_t stride = 1;
+  for (size_t k = blocks.size(); k-- > 0; stride *= blocks[k]) {
+    const auto i = static_cast<size_t>(idxs[k]);
+    axes.push_back({blocks[k], plain[i], stride});
+    outer[i] /= blocks[k];
+    plain[i] *= blocks[k];
+  }
+  for (size_t i = 0; i < dims.size(); ++i) axes.push_back({outer[i], plain[i], strides[i]});
+  return Layout::in_order(std::move(axes));
 }
 // Is each element at the same place? Channels in one block, for example, are channels last.
 bool same_places(const memory::desc& a, const memory::desc& b) {
@@ -224,6 +250,7 @@ Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& o
     if (from.empty() || to.empty()) continue;
     packs_ = static_cast<int>(i);
     layout_ = str_cat("onednn ", from, " to ", to);
+    order_ = order_in(in[i].inside, in[i].outside);
   }
 }
 Primitive::Call::Call(dnnl::primitive primitive, std::vector<dnnl_exec_arg_t> a)
@@ -234,7 +261,7 @@ Primitive::Call::Call(dnnl::primitive primitive, std::vector<dnnl_exec_arg_t> a)
   args.push_back({DNNL_ARG_SCRATCHPAD, scratch.get()});
 }
 
-void Primitive::run(const void* const* in, void* out, Storage* packed_memory) {
+void Primitive::run(const void* const* in, void* out, const OperandMemory* packed_memory) {
   std::lock_guard lock(mu_);
   const Threads scope(threads_);
   if (threads_ > 1) Team::of_this_thread(threads_);  // throws here rather than in the library
@@ -254,11 +281,14 @@ void Primitive::run(const void* const* in, void* out, Storage* packed_memory) {
     b.outside.set_data_handle(last ? out : const_cast<void*>(in[i]));
     if (!b.reorder.p) continue;
     if (packed_memory && static_cast<int>(i) == packs_) {
-      kept = packed_form(*packed_memory, layout_, b.inside.get_desc().get_size(), [&](void* to) {
-        b.inside.set_data_handle(to);
-        execute(b.reorder);
-        s.wait();
-      });
+      kept = packed_form(
+          *packed_memory, layout_, b.inside.get_desc().get_size(),
+          [&](void* to) {
+            b.inside.set_data_handle(to);
+            execute(b.reorder);
+            s.wait();
+          },
+          order_);
       if (kept) {
         b.inside.set_data_handle(kept->p);
         continue;

@@ -8,6 +8,7 @@
 #include "cpu/activation.h"
 #include "cpu/cpu.h"
 #include "runtime/hidden_bytes.h"
+#include "runtime/layout.h"
 
 namespace pijit::onednn {
 
@@ -69,12 +70,12 @@ class Primitive : public OpKernel {
   Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out);
   void run(const void* const* in, void* out) override { run(in, out, nullptr); }
   int packs() const override { return packs_; }
-  void run_packed(const void* const* in, void* out, Storage& memory) override {
+  void run_packed(const void* const* in, void* out, const OperandMemory& memory) override {
     run(in, out, &memory);
   }
 
  private:
-  void run(const void* const* in, void* out, Storage* packed_memory);
+  void run(const void* const* in, void* out, const OperandMemory* packed_memory);
   struct Call {
     dnnl::primitive p;
     std::vector<dnnl_exec_arg_t> args;
@@ -91,9 +92,10 @@ class Primitive : public OpKernel {
   static Bound bind(const Arg& a, bool input);
   std::vector<Bound> bound_;  // inputs, then the output
   Call call_;
-  int packs_ = -1;      // the weights, where they need a reorder
-  std::string layout_;  // from which, and to which
-  std::mutex mu_;       // the memory objects belong to one call at a time
+  int packs_ = -1;               // the weights, where they need a reorder
+  std::string layout_;           // from which, and to which
+  std::optional<Layout> order_;  // of the latter
+  std::mutex mu_;                // the memory objects belong to one call at a time
   int threads_;
 };
 
@@ -107,7 +109,7 @@ class ForThreads : public OpKernel {
                                         std::string* why);
   void run(const void* const* in, void* out) override { now()->run(in, out); }
   int packs() const override { return current_.load(std::memory_order_acquire)->kernel->packs(); }
-  void run_packed(const void* const* in, void* out, Storage& memory) override {
+  void run_packed(const void* const* in, void* out, const OperandMemory& memory) override {
     now()->run_packed(in, out, memory);
   }
 

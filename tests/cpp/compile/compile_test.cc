@@ -26,13 +26,13 @@ ArrayRef random_array(const Type& t, int seed) {
   std::normal_distribution<float> d;
   for (int64_t i = 0; i < t.shape.numel(); ++i) {
     const float v = d(rng);
-    if (t.dtype == DType::F32) static_cast<float*>(a->data)[i] = v;
-    if (t.dtype == DType::F64) static_cast<double*>(a->data)[i] = v;
-    if (t.dtype == DType::I32) static_cast<int32_t*>(a->data)[i] = static_cast<int>(v * 100);
-    if (t.dtype == DType::I64) static_cast<int64_t*>(a->data)[i] = static_cast<int>(v * 100);
-    if (t.dtype == DType::F16) static_cast<uint16_t*>(a->data)[i] = float_to_half(v);
-    if (t.dtype == DType::BF16) static_cast<uint16_t*>(a->data)[i] = float_to_bf16(v);
-    if (t.dtype == DType::Bool) static_cast<uint8_t*>(a->data)[i] = v > 0;
+    if (t.dtype == DType::F32) static_cast<float*>(a->data())[i] = v;
+    if (t.dtype == DType::F64) static_cast<double*>(a->data())[i] = v;
+    if (t.dtype == DType::I32) static_cast<int32_t*>(a->data())[i] = static_cast<int>(v * 100);
+    if (t.dtype == DType::I64) static_cast<int64_t*>(a->data())[i] = static_cast<int>(v * 100);
+    if (t.dtype == DType::F16) static_cast<uint16_t*>(a->data())[i] = float_to_half(v);
+    if (t.dtype == DType::BF16) static_cast<uint16_t*>(a->data())[i] = float_to_bf16(v);
+    if (t.dtype == DType::Bool) static_cast<uint8_t*>(a->data())[i] = v > 0;
   }
   return a;
 }
@@ -48,7 +48,7 @@ ArrayRef before_a_guard(const ArrayRef& a) {
   auto* p = static_cast<char*>(
       mmap(nullptr, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   PIJIT_CHECK(p != MAP_FAILED && mprotect(p + size, page, PROT_NONE) == 0, "no guarded memory");
-  std::memcpy(p + size - bytes, a->data, bytes);
+  std::memcpy(p + size - bytes, a->data(), bytes);
   return new_external_array(
       a->type, p + size - bytes,
       [](void* of) {
@@ -79,7 +79,7 @@ void expect_modes_agree(const Graph& g) {
     config().tile_bytes = bytes;
     const auto tiled = run(g, in);
     for (size_t k = 0; k < fused.size(); ++k)
-      EXPECT_EQ(0, std::memcmp(fused[k]->data, tiled[k]->data, fused[k]->type.bytes()))
+      EXPECT_EQ(0, std::memcmp(fused[k]->data(), tiled[k]->data(), fused[k]->type.bytes()))
           << "tiles of " << bytes << " bytes changed output " << k << "\n"
           << g.print();
   }
@@ -87,7 +87,7 @@ void expect_modes_agree(const Graph& g) {
   const auto narrow = run(g, in);
   config().isa = "";
   for (size_t k = 0; k < fused.size(); ++k)
-    EXPECT_EQ(0, std::memcmp(fused[k]->data, narrow[k]->data, fused[k]->type.bytes()))
+    EXPECT_EQ(0, std::memcmp(fused[k]->data(), narrow[k]->data(), fused[k]->type.bytes()))
         << "AVX2 code in tiles changed output " << k << "\n"
         << g.print();
   for (int bytes : {64, 65536}) {
@@ -95,7 +95,7 @@ void expect_modes_agree(const Graph& g) {
     config().cache_bytes = 64;
     const auto large = run(g, in);  // as if nothing fitted in the cache
     for (size_t k = 0; k < fused.size(); ++k)
-      EXPECT_EQ(0, std::memcmp(fused[k]->data, large[k]->data, fused[k]->type.bytes()))
+      EXPECT_EQ(0, std::memcmp(fused[k]->data(), large[k]->data(), fused[k]->type.bytes()))
           << "storing around the cache, or slices, changed output " << k << "\n"
           << g.print();
   }
@@ -110,13 +110,13 @@ void expect_modes_agree(const Graph& g) {
   config().isa = "";
   for (size_t k = 0; k < fused.size(); ++k) {
     const size_t bytes = fused[k]->type.bytes();
-    EXPECT_EQ(0, std::memcmp(fused[k]->data, unfused[k]->data, bytes))
+    EXPECT_EQ(0, std::memcmp(fused[k]->data(), unfused[k]->data(), bytes))
         << "fusion changed output " << k << "\n"
         << g.print();
-    EXPECT_EQ(0, std::memcmp(avx2[k]->data, block[k]->data, bytes))
+    EXPECT_EQ(0, std::memcmp(avx2[k]->data(), block[k]->data(), bytes))
         << "AVX2 code differs from the interpreter, output " << k << "\n"
         << g.print();
-    EXPECT_EQ(0, std::memcmp(fused[k]->data, block[k]->data, bytes))
+    EXPECT_EQ(0, std::memcmp(fused[k]->data(), block[k]->data(), bytes))
         << "code differs from the interpreter, output " << k << "\n"
         << g.print();
   }
@@ -186,14 +186,14 @@ TEST(Compile, SumIsCorrect) {
   g.outputs = {{v_sum(x, {1}, false).id}, {v_sum(x, {0}, false).id}};
   auto in = random_array({DType::F32, Shape{3, 1000}}, 7);
   auto out = run(g, {in});
-  const float* p = static_cast<float*>(in->data);
+  const float* p = static_cast<float*>(in->data());
   for (int r = 0; r < 3; ++r) {
     double want = 0;
     for (int i = 0; i < 1000; ++i) want += p[r * 1000 + i];
-    EXPECT_NEAR(static_cast<float*>(out[0]->data)[r], want, 1e-3);
+    EXPECT_NEAR(static_cast<float*>(out[0]->data())[r], want, 1e-3);
   }
   for (int i = 0; i < 1000; ++i)
-    EXPECT_NEAR(static_cast<float*>(out[1]->data)[i], p[i] + p[1000 + i] + p[2000 + i], 1e-5);
+    EXPECT_NEAR(static_cast<float*>(out[1]->data())[i], p[i] + p[1000 + i] + p[2000 + i], 1e-5);
 }
 
 TEST(Fusion, MomentumUpdateIsOneKernelInPlace) {
@@ -443,7 +443,7 @@ TEST(Tiles, ABatchNormRunsByChannels) {
     config().cache_bytes = config().num_threads = 0;
     const auto b = run(g, in);
     for (size_t k = 0; k < a.size(); ++k)
-      EXPECT_EQ(0, std::memcmp(a[k]->data, b[k]->data, a[k]->type.bytes())) << k;
+      EXPECT_EQ(0, std::memcmp(a[k]->data(), b[k]->data(), a[k]->type.bytes())) << k;
   }
 }
 
@@ -480,7 +480,7 @@ TEST(Tiles, LargeResultsAreStoredInPlaceOrAroundTheCache) {
     prog->run(raw, give, out.data());
     EXPECT_EQ(out[0].get(), in[0].get());
     for (size_t k = 0; k < out.size(); ++k)
-      EXPECT_EQ(0, std::memcmp(want[k]->data, out[k]->data, out[k]->type.bytes())) << k;
+      EXPECT_EQ(0, std::memcmp(want[k]->data(), out[k]->data(), out[k]->type.bytes())) << k;
     // Given for good: the value is there, and nobody needs to be told where.
     in[0] = random_array(in[0]->type, 1);
     const auto second = run(g, in);
@@ -489,7 +489,7 @@ TEST(Tiles, LargeResultsAreStoredInPlaceOrAroundTheCache) {
     out.assign(out.size(), {});
     prog->run(raw, for_good, out.data());
     EXPECT_FALSE(out[0]);
-    EXPECT_EQ(0, std::memcmp(second[0]->data, in[0]->data, in[0]->type.bytes()));
+    EXPECT_EQ(0, std::memcmp(second[0]->data(), in[0]->data(), in[0]->type.bytes()));
   }
   config().cache_bytes = 0;
 }
@@ -525,15 +525,15 @@ TEST(Unlocked, GivenMemoryIsWrittenWithTheLockAlone) {
     std::vector<ArrayRef> out(program->outputs.size());
     const auto back = [&] {
       EXPECT_TRUE(lock.held);
-      EXPECT_EQ(0, std::memcmp(before->data, in[0]->data, t.bytes()));  // so far
-      if (kept) give[0] = Program::kKeep;                               // somebody got hold of it
+      EXPECT_EQ(0, std::memcmp(before->data(), in[0]->data(), t.bytes()));  // so far
+      if (kept) give[0] = Program::kKeep;  // somebody got hold of it
       return true;
     };
     EXPECT_TRUE(program->run_unlocked(raw, give, out.data(), back));
     EXPECT_EQ(kept, out[0].get() != in[0].get());
     EXPECT_NE(out[1].get(), in[1].get());
     for (size_t k = 0; k < out.size(); ++k)
-      EXPECT_EQ(0, std::memcmp(want[k]->data, out[k]->data, out[k]->type.bytes())) << k;
+      EXPECT_EQ(0, std::memcmp(want[k]->data(), out[k]->data(), out[k]->type.bytes())) << k;
   }
   EXPECT_EQ(2, lock.released);
 }
@@ -551,7 +551,7 @@ TEST(Unlocked, ARunThatDoesNotCountChangesNothing) {
   ArrayRef out;
   EXPECT_FALSE(program->run_unlocked(raw, give, &out, [] { return false; }));
   EXPECT_FALSE(out);
-  EXPECT_EQ(0, std::memcmp(before->data, in->data, in->type.bytes()));
+  EXPECT_EQ(0, std::memcmp(before->data(), in->data(), in->type.bytes()));
 }
 
 TEST(Unlocked, ProgramsThatTurnOutToBeShortKeepTheLock) {
@@ -608,8 +608,8 @@ TEST(Program, ViewsShareMemoryAndOutputsMayRepeat) {
   g.outputs = {{y.id}, {v.id}, {v_reshape(x, Shape{6, 4}).id}, {x.id}, {v.id}};
   auto in = random_array({DType::F32, Shape{4, 6}}, 1);
   auto out = run(g, {in});
-  EXPECT_EQ(out[0]->data, out[1]->data);
-  EXPECT_EQ(out[2]->data, in->data);
+  EXPECT_EQ(out[0]->data(), out[1]->data());
+  EXPECT_EQ(out[2]->data(), in->data());
   EXPECT_EQ(out[2]->type.str(), "f32[6,4]");
   EXPECT_EQ(out[1]->type.str(), "f32[24]");
 }
@@ -619,11 +619,11 @@ TEST(Kernels, BadIndicesThrow) {
   Val x = g.add_input({DType::F32, Shape{3}}), i = g.add_input({DType::I64, Shape{1}});
   g.outputs = {{g.Builder::op("gather", {x, i}, {int64_t{0}}).id}};
   auto idx = new_array({DType::I64, Shape{1}});
-  *static_cast<int64_t*>(idx->data) = 5;
+  *static_cast<int64_t*>(idx->data()) = 5;
   auto xs = random_array({DType::F32, Shape{3}}, 1);
   EXPECT_THROW(run(g, {xs, idx}), OpError);
-  *static_cast<int64_t*>(idx->data) = -1;
-  EXPECT_EQ(*static_cast<float*>(run(g, {xs, idx})[0]->data), static_cast<float*>(xs->data)[2]);
+  *static_cast<int64_t*>(idx->data()) = -1;
+  EXPECT_EQ(*static_cast<float*>(run(g, {xs, idx})[0]->data()), static_cast<float*>(xs->data())[2]);
 }
 
 TEST(Regions, RunWhatThePredicateChooses) {
@@ -640,7 +640,7 @@ TEST(Regions, RunWhatThePredicateChooses) {
                                 random_array({DType::F32, Shape{2}}, 1),
                                 random_array({DType::F32, Shape{2}}, 2)};
     const auto out = run(*g, in);
-    auto at = [](const ArrayRef& a, int i) { return static_cast<const float*>(a->data)[i]; };
+    auto at = [](const ArrayRef& a, int i) { return static_cast<const float*>(a->data())[i]; };
     for (int i = 0; i < 2; ++i) {
       const float x = at(in[1], i), y = at(in[2], i), first = p ? x + y : x - y;
       EXPECT_EQ(at(out[1], i), first);
@@ -659,7 +659,7 @@ TEST(Regions, ALoopRunsUntilItsConditionFails) {
   auto run1 = [&](int64_t a, int64_t b) {
     const auto out = run(*g, {scalar_array(DType::I64, static_cast<uint64_t>(a)),
                               scalar_array(DType::I64, static_cast<uint64_t>(b))});
-    return *static_cast<const int64_t*>(out[0]->data);
+    return *static_cast<const int64_t*>(out[0]->data());
   };
   EXPECT_EQ(run1(3, 50), 96);
   EXPECT_EQ(run1(60, 50), 60);

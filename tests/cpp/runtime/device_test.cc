@@ -109,13 +109,13 @@ Far& far() {
 
 ArrayRef floats(std::vector<float> v, Shape s) {
   ArrayRef a = new_array(Type{DType::F32, s});
-  std::memcpy(a->data, v.data(), v.size() * 4);
+  std::memcpy(a->data(), v.data(), v.size() * 4);
   return a;
 }
 std::vector<float> values(const ArrayRef& a) {
   const ArrayRef here = array_on(a, {});
   std::vector<float> v(static_cast<size_t>(int64_t{here->type.shape.numel()}));
-  std::memcpy(v.data(), here->data, v.size() * 4);
+  std::memcpy(v.data(), here->data(), v.size() * 4);
   return v;
 }
 

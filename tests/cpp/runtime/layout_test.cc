@@ -25,7 +25,7 @@ std::vector<int64_t> places(const Layout& l) {
 
 ArrayRef counted(int64_t n) {
   ArrayRef a = new_array({DType::I32, Shape{n}});
-  for (int32_t i = 0; i < n; ++i) static_cast<int32_t*>(a->data)[i] = i;
+  for (int32_t i = 0; i < n; ++i) static_cast<int32_t*>(a->data())[i] = i;
   return a;
 }
 
@@ -79,7 +79,8 @@ TEST(Layout, ElementsAreTakenFromTheirPlaces) {
     const ArrayRef a = gathered(counted(24), l);
     const auto want = places(l);
     ASSERT_EQ(static_cast<int64_t>(a->type.shape.numel()), static_cast<int64_t>(want.size()));
-    for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(static_cast<int32_t*>(a->data)[i], want[i]);
+    for (size_t i = 0; i < want.size(); ++i)
+      ASSERT_EQ(static_cast<int32_t*>(a->data())[i], want[i]);
     if (want.empty()) continue;
     const auto range = *l.range();
     EXPECT_EQ(range.first, *std::min_element(want.begin(), want.end()));
@@ -97,11 +98,11 @@ TEST(Layout, ElementsAreStoredAtTheirPlaces) {
     std::vector<int32_t> want(24);
     for (int i = 0; i < 24; ++i) want[i] = i;
     for (size_t i = 0; i < at.size(); ++i)
-      static_cast<int32_t*>(value->data)[i] = want[at[i]] = 100 + static_cast<int32_t>(i);
+      static_cast<int32_t*>(value->data())[i] = want[at[i]] = 100 + static_cast<int32_t>(i);
     const ArrayRef kept = counted(24), made = scattered(kept, l, value);
     for (int i = 0; i < 24; ++i) {
-      ASSERT_EQ(static_cast<int32_t*>(made->data)[i], want[i]);
-      ASSERT_EQ(static_cast<int32_t*>(kept->data)[i], i);
+      ASSERT_EQ(static_cast<int32_t*>(made->data())[i], want[i]);
+      ASSERT_EQ(static_cast<int32_t*>(kept->data())[i], i);
     }
   }
 }
@@ -131,6 +132,28 @@ TEST(Layout, EmptyOnesReachNothing) {
   EXPECT_TRUE(overlap(some, some));
   EXPECT_FALSE(
       overlap(some.sliced(Dims{0}, Dims{1}, Dims{1}), some.sliced(Dims{2}, Dims{3}, Dims{1})));
+}
+
+// What a matrix in blocks of 16 x 8 has, in the order of its rows.
+TEST(Layout, FormsTellWhereTheyHaveElements) {
+  const int64_t rows = 48, columns = 40;
+  const auto l = Layout::in_order({{rows / 16, 16 * columns, 16 * columns},
+                                   {16, columns, 1},
+                                   {columns / 8, 8, 8 * 16},
+                                   {8, 1, 16}});
+  ASSERT_TRUE(l);
+  std::vector<int32_t> form(rows * columns), plain(rows * columns), found(rows * columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      const int64_t at = i / 16 * 16 * columns + j / 8 * 8 * 16 + j % 8 * 16 + i % 16;
+      form[at] = plain[i * columns + j] = static_cast<int32_t>(i * 1000 + j);
+    }
+  gather(form.data(), *l, 4, found.data());
+  EXPECT_EQ(found, plain);
+  EXPECT_TRUE(has_all(form.data(), *l, 4, plain.data()));
+  plain[777] ^= 1;
+  EXPECT_FALSE(has_all(form.data(), *l, 4, plain.data()));
+  EXPECT_FALSE(Layout::in_order({{rows, columns + 1, 1}, {columns, 1, rows}}));  // with gaps
 }
 
 }  // namespace
