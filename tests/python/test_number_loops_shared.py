@@ -133,3 +133,24 @@ def test_what_dies_where_it_is_overwritten(others):
     jitted = pijit.jit(fill)
     for _ in range(3):
         assert run(jitted) == run(fill)
+
+
+def test_what_dies_where_a_dead_list_had_it():
+    def fill(a, n):
+        c = a[:]
+        for k in range(n):
+            c = [True] * 4
+            a[-1] = k
+        return len(c)
+
+    def run(f):
+        seen = []
+        a = [1, 2, 3]
+        a[-1] = list_programs.Dying(seen, a)
+        f(a, 3)
+        return a, seen
+    jitted = pijit.jit(fill)
+    for _ in range(4):
+        jitted([1, 2, 3], 3)
+    for _ in range(3):
+        assert run(jitted) == run(fill)

@@ -42,7 +42,8 @@ int references(Emitter& e, int object) {
 int nobody_else_holds(Emitter& e, int object) {
   return e.emit(Op::kIEq, references(e, object), e.d.icon(1));
 }
-// It stays where the list lets go of it, whatever it is.
+// It stays where the list lets go of it. What is no number may be held by a dead list that the
+// arena keeps for a while: CPython is to see its end.
 int others_hold(Emitter& e, int object) {
   return e.emit(Op::kIGt, references(e, object), e.d.icon(kSomeAreImmortal ? kImmortal - 1 : 1));
 }
@@ -96,6 +97,10 @@ void store_number(Emitter& e, const List& l, int place, K kind, int word,
   };
   const auto alone = [&] { return nobody_else_holds(e, old); };
   const auto shared = [&] { return others_hold(e, old); };
+  const auto is_bool = [&] {
+    return e.either(e.emit(Op::kIEq, old, e.d.icon(address(Py_True))),
+                    e.emit(Op::kIEq, old, e.d.icon(address(Py_False))));
+  };
   const auto is_int = [&] { return is_type(e, old, PyLong_Type); };
   const auto is_float = [&] { return is_type(e, old, PyFloat_Type); };
   const auto one_digit = [&] { return has_word(e, old, kOneDigit); };
@@ -116,10 +121,10 @@ void store_number(Emitter& e, const List& l, int place, K kind, int word,
   if (kind == K::kFloat)
     e.first_of({{{is_float, alone}, write_float}}, otherwise);
   else if (kind == K::kBool)
-    e.first_of({{{shared}, share}}, otherwise);
+    e.first_of({{{is_bool}, share}}, otherwise);
   else if (kind == K::kInt)
     e.first_of({{{above, fits, is_int, alone, one_digit}, write_int},
-                {{small, not_below, shared}, share},
+                {{small, not_below, is_int, shared}, share},
                 {{below, fits_below, is_int, alone, one_negative}, write_negative}},
                otherwise);
   else
