@@ -15,7 +15,7 @@ struct Form {
   std::string layout;
   std::shared_ptr<const Block> data;  // null: it was asked for once
   uint64_t used;                      // when
-  std::optional<Layout> order;        // where it has the memory's elements; with `only`
+  std::optional<Layout> order;        // where it has the memory's elements, if all
   bool only = false;                  // the memory's own pages are away
 };
 // Kept ones, those that were used last at the end.
@@ -75,10 +75,9 @@ constexpr size_t kLeastAway = 64 << 10;
 
 // Does the form have all that the memory holds, which nobody else needs now? Then its pages go.
 // With the lock.
-void give_back_what(const OperandMemory& m, Form* form, const std::optional<Layout>& order,
-                    AllForms* a) {
-  Storage& s = m.storage;
-  if (!m.alone || !order || s.stays || s.lent || s.bytes < kLeastAway) return;
+void give_back_what(Storage& s, Form* form, AllForms* a) {
+  if (!form->order || s.stays || s.lent || s.bytes < kLeastAway) return;
+  const std::optional<Layout>& order = form->order;
   const auto elements = static_cast<size_t>(order->shape.numel());
   if (s.away.load(std::memory_order_relaxed) || s.bytes % elements != 0) return;
   // What kernels say of their layouts is not trusted: a weight must not change.
@@ -86,7 +85,6 @@ void give_back_what(const OperandMemory& m, Form* form, const std::optional<Layo
   if (s.stays) return;
   const size_t n = give_pages_back(s.data, s.bytes);
   if (n == 0) return;
-  form->order = order;
   form->only = true;
   a->bytes -= form->data->bytes;
   a->instead += form->data->bytes;
@@ -94,6 +92,16 @@ void give_back_what(const OperandMemory& m, Form* form, const std::optional<Layo
 }
 
 }  // namespace
+
+void give_back_what_forms_have(Storage& s) {
+  if (s.away.load(std::memory_order_relaxed) || !s.forms.load(std::memory_order_acquire)) return;
+  AllForms& a = all();
+  const std::lock_guard lock(a.mu);
+  const Forms* forms = s.forms.load(std::memory_order_relaxed);
+  if (!forms) return;
+  for (auto& f : forms->own)
+    if (f->data) give_back_what(s, &*f, &a);
+}
 
 void bring_back(Storage& s) {
   static std::mutex mu;  // one after the other; taken before that of all forms
@@ -142,7 +150,7 @@ std::shared_ptr<const Block> kept_or_made(const OperandMemory& memory, const std
       form.used = a.now;
       if (form.data) {
         a.kept.splice(a.kept.end(), a.kept, *f);
-        give_back_what(memory, &form, order, &a);
+        if (memory.alone) give_back_what(of, &form, &a);
         return form.data;
       }
       if (!make_room(a, bytes, &gone)) full = true;
@@ -171,7 +179,8 @@ std::shared_ptr<const Block> kept_or_made(const OperandMemory& memory, const std
   (*f)->data = made;
   a.bytes += bytes;
   a.kept.splice(a.kept.end(), a.seen, *f);
-  give_back_what(memory, &**f, order, &a);
+  (*f)->order = order;
+  if (memory.alone) give_back_what(of, &**f, &a);
   return made;
 }
 

@@ -27,6 +27,9 @@ std::shared_ptr<const Block> packed_form(const OperandMemory& memory, const std:
                                          size_t bytes, absl::FunctionRef<void(void*)> pack,
                                          const std::optional<Layout>& order = {});
 
+// The same for memory that nobody else reads or writes, and of which forms were made before.
+void give_back_what_forms_have(Storage& s);
+
 // Forgets the forms of memory that is written, lent or released.
 void drop_forms_of(Storage& s);
 void drop_kept_of(uint64_t unwritten);  // runtime/prologue.cc

@@ -271,6 +271,16 @@ class Program::Run {
       launch_all();
   }
 
+  // With the lock, and before others run: of inputs that the caller holds beside their Tensors.
+  void give_packed_back() {
+    for (const Launch& l : p_.launches_) {
+      if (!l.alone) continue;
+      const Array& a = *inputs_[l.packs];
+      if (a.refs.load(std::memory_order_acquire) == 2 && !a.storage->free_external &&
+          a.storage->refs.load(std::memory_order_acquire) == 1 && is_once(a))
+        give_back_what_forms_have(*a.storage);
+    }
+  }
   bool on_host() const { return on_host_; }
   bool gives() const {
     return std::any_of(buf_.begin(), buf_.end(), [](auto& b) { return !b; });
@@ -316,8 +326,11 @@ class Program::Run {
  private:
   OperandMemory memory_of(const Launch& l) const {
     const Array& a = *inputs_[l.packs];
-    return {*a.storage, l.alone && sole_owner(a)};
+    return {*a.storage, l.alone && !a.storage->away.load(std::memory_order_relaxed) &&
+                            sole_owner(a) && is_once(a)};
   }
+  // Not the value of two inputs, of which another step reads one.
+  bool is_once(const Array& a) const { return std::count(inputs_.begin(), inputs_.end(), &a) == 1; }
   bool is_given(size_t b) const {
     const int donor = p_.output_buffers[b].donor;
     return donor >= 0 && give_ && give_[donor] &&
@@ -399,6 +412,7 @@ void Program::run_all(std::span<Array* const> inputs, const Give* give, ArrayRef
 bool Program::run_all_unlocked(std::span<Array* const> inputs, const Give* give, ArrayRef* out,
                                absl::FunctionRef<bool()> back) const {
   Run run(*this, inputs, give, true);
+  run.give_packed_back();
   const int64_t begin = clock_ns();
   {
     std::optional<Unlocked> others;

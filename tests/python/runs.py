@@ -7,7 +7,7 @@ FILES = {
         float64_functions halves indexed large_products layouts linalg loops_in_gradients memory models more_ops
         nn number_conversions numerics openmp ops packed parts_of_values programs recurrent_layers
         regions_on_tape short_axes sparse special stored_columns threads training truncated_normal vector_loops
-        vmap weights_away""",
+        vmap""",
     # Names and modules take part: once more as MindSpore's.
     "alias": """
         callees cells_inside compat composite graph_mode hooks instances library_objects mint own_gradients
@@ -21,6 +21,6 @@ FILES = {
     # What is measured or counted (times, threads, signals) needs the machine for itself.
     "serial": """
         garbage gil given_back hostile_values loops_left_alone number_loops_told one_process profile sampling
-        threads""",
+        threads weights_away""",
 }
 FILES = {mark: {f"test_{name}.py" for name in names.split()} for mark, names in FILES.items()}

@@ -234,6 +234,15 @@ def test_a_weight_with_two_uses():
     np.testing.assert_array_equal(w.asnumpy(), values(256, 256, seed=1))
 
 
+def test_one_weight_as_two_arguments():
+    w = Tensor(values(64, 64, 3, 3, seed=1))
+    f = ms.jit(lambda x, v, w: (ops.conv2d(x, v, pad_mode="same"), w * 2, w.sum()))
+    first = [y.asnumpy() for y in f(Tensor(X), w, Tensor(w.asnumpy()))]
+    for _ in range(5):
+        for y, z in zip(f(Tensor(X), w, w), first):
+            np.testing.assert_array_equal(y.asnumpy(), z)
+
+
 def test_two_functions_of_one_weight():
     net, f, parts = made()
     g = ms.jit(lambda x: net(x) * 2)
