@@ -58,12 +58,24 @@ int has_word(Emitter& e, int object, int64_t word) {
   return e.emit(Op::kIEq, field(e, object, kIntWord), e.d.icon(word));
 }
 
+int bool_object(Emitter& e, int word, bool negated = false) {
+  const int yes = e.d.icon(address(negated ? Py_False : Py_True));
+  const int no = e.d.icon(address(negated ? Py_True : Py_False));
+  return e.emit(Op::kSelect, e.emit(Op::kINe, word, e.d.icon(0)), yes, no);
+}
 int shared_object(Emitter& e, K kind, int word) {
-  if (kind == K::kBool)
-    return e.emit(Op::kSelect, e.emit(Op::kINe, word, e.d.icon(0)), e.d.icon(address(Py_True)),
-                  e.d.icon(address(Py_False)));
+  if (kind == K::kBool) return bool_object(e, word);
   const int table = e.d.icon(address(small_ints().data()));
   return e.emit(Op::kLoadI64, table, times(e, plus(e, word, -kLeastSmall), sizeof(int64_t)));
+}
+
+// Over the same one there is nothing to do: many are stored more than once.
+void store_bool(Emitter& e, int old, int word, absl::FunctionRef<void(int)> put_there,
+                absl::FunctionRef<void()> otherwise) {
+  const int now = bool_object(e, word);
+  const auto same = [&] { return e.emit(Op::kIEq, old, now); };
+  const auto is_other = [&] { return e.emit(Op::kIEq, old, bool_object(e, word, true)); };
+  e.first_of({{{same}, [] {}}, {{is_other}, [&] { put_there(now); }}}, otherwise);
 }
 
 }  // namespace
@@ -82,25 +94,15 @@ int item_object(Emitter& e, const List& l, int place) {
 void store_number(Emitter& e, const List& l, int place, K kind, int word,
                   absl::FunctionRef<void()> otherwise) {
   const int old = item_object(e, l, place);
-  const auto share = [&] {
-    const int now = shared_object(e, kind, word);
-    const auto differs = [&] { return e.emit(Op::kINe, old, now); };
-    e.first_of(
-        {{{differs},
-          [&] {
-            count(e, old, -1);
-            count(e, now, 1);
-            const int items = field(e, l.object, offsetof(PyListObject, ob_item));
-            e.add(ins(Op::kStoreI64, Type::kNone, items, times(e, place, sizeof(PyObject*)), now));
-          }}},
-        [] {});
+  const auto put_there = [&](int now) {
+    count(e, old, -1);
+    count(e, now, 1);
+    const int items = field(e, l.object, offsetof(PyListObject, ob_item));
+    e.add(ins(Op::kStoreI64, Type::kNone, items, times(e, place, sizeof(PyObject*)), now));
   };
+  const auto share = [&] { put_there(shared_object(e, kind, word)); };
   const auto alone = [&] { return nobody_else_holds(e, old); };
   const auto shared = [&] { return others_hold(e, old); };
-  const auto is_bool = [&] {
-    return e.either(e.emit(Op::kIEq, old, e.d.icon(address(Py_True))),
-                    e.emit(Op::kIEq, old, e.d.icon(address(Py_False))));
-  };
   const auto is_int = [&] { return is_type(e, old, PyLong_Type); };
   const auto is_float = [&] { return is_type(e, old, PyFloat_Type); };
   const auto one_digit = [&] { return has_word(e, old, kOneDigit); };
@@ -121,7 +123,7 @@ void store_number(Emitter& e, const List& l, int place, K kind, int word,
   if (kind == K::kFloat)
     e.first_of({{{is_float, alone}, write_float}}, otherwise);
   else if (kind == K::kBool)
-    e.first_of({{{is_bool}, share}}, otherwise);
+    store_bool(e, old, word, put_there, otherwise);
   else if (kind == K::kInt)
     e.first_of({{{above, fits, is_int, alone, one_digit}, write_int},
                 {{small, not_below, is_int, shared}, share},
