@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "python/ints.h"
+#include "python/names.h"
 #include "python/refcounts.h"
 
 namespace pijit::regions {
@@ -13,17 +14,18 @@ namespace {
 constexpr int64_t kLeastSmall = -5, kMostSmall = 256;  // ints that CPython keeps
 constexpr int64_t kMostOfADigit = (int64_t{1} << PyLong_SHIFT) - 1;
 // The addresses of all.
-const std::array<int64_t, kMostSmall - kLeastSmall + 1>& small_ints() {
-  static const auto all = [] {
-    std::array<int64_t, kMostSmall - kLeastSmall + 1> r{};
+using SmallInts = std::array<int64_t, kMostSmall - kLeastSmall + 1>;
+constinit OnDemand<SmallInts> all_small_ints;
+const SmallInts& small_ints() {
+  return all_small_ints.get([] {
+    SmallInts r{};
     for (size_t k = 0; k < r.size(); ++k) {
       PyObject* o = PyLong_FromLongLong(kLeastSmall + static_cast<int64_t>(k));
       r[k] = address(o);
       Py_DECREF(o);  // CPython has it
     }
     return r;
-  }();
-  return all;
+  });
 }
 
 void put(Emitter& e, Op store, int base, size_t offset, int value) {
