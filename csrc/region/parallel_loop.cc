@@ -36,7 +36,7 @@ struct Span {
   int64_t least = 0, most = 0;
   bool is_fixed() const { return low == high && low_step == 0 && high_step == 0; }
 };
-struct TooLarge {};
+struct TooLarge : std::exception {};
 int64_t sum(int64_t a, int64_t b) {
   if (__builtin_add_overflow(a, b, &a)) throw TooLarge();
   return a;
@@ -253,24 +253,17 @@ class Sharing {
     if (!places.are_all_stored() || !places.is_apart()) return 0;
     int64_t done = 0, some = l_.cost > 0 ? turns_of(kBlockCost, l_.cost) : turns;
     double took = 0;
-    try {
-      while (done < turns && !l_.is_awaited()) {
-        const int64_t n = Backup::turns(places, done, std::min(some, turns - done));
-        if (n == 0) break;
-        backup_.keep(places, done, done + n);
-        const int64_t began = now();
-        if (!block(n)) {
-          backup_.restore();
-          break;
-        }
-        const auto block_took = static_cast<double>(std::max<int64_t>(1, now() - began));
-        done += n;
-        took += block_took;
-        // turns may take other times than those that were measured
-        some = std::min(4 * some, turns_of(kBlockCost, block_took / static_cast<double>(n)));
-        if (!is_always() && loses(done, took)) break;
-      }
-    } catch (const std::bad_alloc&) {  // before a block
+    while (done < turns && !l_.is_awaited()) {
+      const int64_t n = Backup::turns(places, done, std::min({some, turns - done, kMostOfBlock}));
+      if (n == 0) break;
+      const int64_t began = now();
+      if (!kept_block(places, done, n)) break;
+      const auto block_took = static_cast<double>(std::max<int64_t>(1, now() - began));
+      done += n;
+      took += block_took;
+      // turns may take other times than those that were measured
+      some = std::min(4 * n, turns_of(kBlockCost, block_took / static_cast<double>(n)));
+      if (!is_always() && loses(done, took)) break;
     }
     if (done > 0 && took > 0)
       l_.cost = std::min(l_.cost, threads.count() * took / static_cast<double>(done));
@@ -279,6 +272,20 @@ class Sharing {
   }
 
  private:
+  static constexpr int64_t kMostOfBlock = int64_t{1} << 32;
+
+  // False: memory is as it was, as a turn would leave or there is no memory or thread.
+  bool kept_block(const Places& places, int64_t first, int64_t turns) {
+    bool kept = false;
+    try {
+      backup_.keep(places, first, first + turns);
+      kept = true;
+      if (block(turns)) return true;
+    } catch (const std::exception&) {
+    }
+    if (kept) backup_.restore();
+    return false;
+  }
   static int64_t turns_of(double ns, double each) {
     return std::max<int64_t>(1, static_cast<int64_t>(ns / each));
   }
@@ -424,8 +431,7 @@ int64_t run_shared(int64_t which, int64_t turns, int64_t) {
   try {
     if (!l.code) l.code = compiled(l.function);
     done = Sharing(l).run(turns);
-  } catch (const TooLarge&) {
-  } catch (const std::exception&) {  // no memory
+  } catch (const std::exception&) {  // places are too far apart, or there is no memory
   }
   if (done > 0 && l.refused < kMostRefused)
     l.refused = 0;
