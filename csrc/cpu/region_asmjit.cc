@@ -11,6 +11,7 @@
 #include "cpu/code.h"
 #include "cpu/cpu.h"
 #include "cpu/parallel.h"
+#include "cpu/region_ints.h"
 #include "cpu/region_registers.h"
 #include "cpu/thread_pool.h"
 #include "region/loops.h"
@@ -258,7 +259,8 @@ class Emitter : Registers {
       if (region::facts(in.op).effect == region::Effect::kWrites) later.clear();
       if (in.op != Op::kQuiet) continue;
       for (int q : later)
-        if (propagates(at(at(q).args[0]), in.args[0])) deferred_[*k] = check_of(q);
+        if (region::carries_what_is_not_finite(at(at(q).args[0]), in.args[0]))
+          deferred_[*k] = check_of(q);
       later.push_back(*k);
     }
   }
@@ -266,18 +268,6 @@ class Emitter : Registers {
   int check_of(int q) const {
     const auto by = deferred_.find(q);
     return by == deferred_.end() ? q : by->second;
-  }
-  static bool propagates(const Instr& y, int x) {
-    switch (y.op) {
-      case Op::kFAdd:
-      case Op::kFSub:
-      case Op::kFMul: return y.args[0] == x || y.args[1] == x;
-      case Op::kFDiv:
-      case Op::kFNeg:
-      case Op::kFAbs:
-      case Op::kFRound32: return y.args[0] == x;
-      default: return false;
-    }
   }
   void quiet(int q) {
     if (deferred_.count(q)) {
@@ -600,7 +590,7 @@ class Emitter : Registers {
         cc_.jnz(exit(in.exit));
         break;
       case Op::kCallOut: call_out(in, v); break;
-      case Op::kLoadInt: load_int(in, v); break;
+      case Op::kLoadInt: load_int(cc_, gp(in.args[0]), gp_[v], in, exit(in.exit), &late_); break;
       case Op::kLoadF64: cc_.vmovsd(xmm_[v], place(in)); break;
       case Op::kLoadF32:
         cc_.vxorps(xmm_[v], xmm_[v], xmm_[v]);
@@ -655,70 +645,6 @@ class Emitter : Registers {
                                 static_cast<int32_t>(offset));
     m.setSize(size);
     return m;
-  }
-
-  // Ints of up to one digit are read here; others where code lies that is seldom run.
-  void load_int(const Instr& in, int v) {
-    const bool tagged = in.imm == static_cast<int64_t>(region::IntLayout::kTagged);
-    const x86::Gp object = gp(in.args[0]), to = gp_[v], word = cc_.newInt64(), t = cc_.newInt64();
-    const Label more = cc_.newLabel(), done = cc_.newLabel(), beyond = exit(in.exit);
-    const auto digit = [=](int k) { return x86::dword_ptr(object, region::kIntDigitsAt + 4 * k); };
-    cc_.mov(word, x86::qword_ptr(object, region::kIntWordAt));
-    if (tagged) {
-      cc_.cmp(word, 16);
-      cc_.jae(more);
-      cc_.mov(t, word);
-      cc_.and_(t, 3);
-      cc_.neg(t);
-      cc_.add(t, 1);
-    } else {
-      cc_.lea(t, x86::ptr(word, 1));
-      cc_.cmp(t, 2);
-      cc_.ja(more);
-      cc_.mov(t, word);
-    }
-    cc_.mov(word.r32(), digit(0));
-    cc_.imul(t, word);
-    cc_.mov(to, t);
-    cc_.bind(done);
-    late_.push_back([=, this] {
-      cc_.bind(more);
-      // how many digits, and whether it is below 0
-      const x86::Gp digits = cc_.newInt64(), n = cc_.newInt64(), high = cc_.newInt64();
-      const Label two = cc_.newLabel(), positive = cc_.newLabel();
-      cc_.mov(digits, word);
-      if (tagged) {
-        cc_.shr(digits, 3);
-      } else {
-        cc_.neg(digits);
-        cc_.cmovs(digits, word);
-      }
-      cc_.cmp(digits, region::kMostIntDigits);
-      cc_.ja(beyond);
-      cc_.mov(n.r32(), digit(1));
-      cc_.shl(n, region::kIntDigitBits);
-      cc_.mov(high.r32(), digit(0));
-      cc_.or_(n, high);
-      cc_.cmp(digits, region::kMostIntDigits);
-      cc_.jb(two);
-      cc_.mov(high.r32(), digit(2));
-      cc_.cmp(high, region::kHighDigitBelow);
-      cc_.jae(beyond);
-      cc_.shl(high, 2 * region::kIntDigitBits);
-      cc_.or_(n, high);
-      cc_.bind(two);
-      if (tagged) {
-        cc_.test(word, 2);
-        cc_.jz(positive);
-      } else {
-        cc_.test(word, word);
-        cc_.jns(positive);
-      }
-      cc_.neg(n);
-      cc_.bind(positive);
-      cc_.mov(to, n);
-      cc_.jmp(done);
-    });
   }
 
   void binary(const Instr& in, int v) {

@@ -96,6 +96,41 @@ bool function2(std::string_view name, Function2* f) {
   return false;
 }
 
+DType element_type(Op op) {
+  switch (op) {
+    case Op::kLoadF64:
+    case Op::kStoreF64: return DType::F64;
+    case Op::kLoadF32:
+    case Op::kStoreF32: return DType::F32;
+    case Op::kLoadI64:
+    case Op::kStoreI64: return DType::I64;
+    case Op::kLoadI32:
+    case Op::kStoreI32: return DType::I32;
+    case Op::kLoadU32: return DType::U32;
+    case Op::kLoadI16:
+    case Op::kStoreI16: return DType::I16;
+    case Op::kLoadU16: return DType::U16;
+    case Op::kLoadI8: return DType::I8;
+    case Op::kLoadU8:
+    case Op::kStoreU8: return DType::U8;
+    default: break;
+  }
+  throw InternalError(str_cat(facts(op).name, " is of no element"));
+}
+
+bool carries_what_is_not_finite(const Instr& in, int v) {
+  switch (in.op) {
+    case Op::kFAdd:
+    case Op::kFSub:
+    case Op::kFMul: return in.args[0] == v || in.args[1] == v;
+    case Op::kFDiv:
+    case Op::kFNeg:
+    case Op::kFAbs:
+    case Op::kFRound32: return in.args[0] == v;
+    default: return false;
+  }
+}
+
 bool register_generator(Generator g) {
   generator = g;
   return true;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/dtype.h"
+
 namespace pijit::region {
 
 enum class Type : uint8_t { kNone, kI64, kF64, kB1, kPtr, kSame };
@@ -148,6 +150,9 @@ std::vector<int> reverse_postorder(const Function& f);
 std::vector<int> dominators(const Function& f, const std::vector<int>& order);
 bool has_loop(const Function& f);
 inline bool is_access(Op op) { return op >= Op::kLoadF64 && op <= Op::kStoreU8; }
+DType element_type(Op access);
+// Is its result infinite or no number where that operand is?
+bool carries_what_is_not_finite(const Instr& in, int v);
 inline bool is_self(Op op) { return op >= Op::kSelfI && op <= Op::kSelfB; }
 
 // Calls g(int& value) for each operand of an instruction, edge or exit.
@@ -169,6 +174,11 @@ void each_operand(Block& b, G g) {
 void simplify(Function& f, bool bounded = false);
 // Where ranges of integers say that they fit, overflow is not looked for.
 void drop_checks(Function& f);
+// By value: what integers can be; all of 64 bits where that is not known.
+struct Range {
+  int64_t least, most;
+};
+std::vector<Range> ranges_of(const Function& f);
 // Loops that begin with the same block get one each.
 void separate_loops(Function& f);
 // Inner loops of few turns, whose number is known, become those turns.

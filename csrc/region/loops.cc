@@ -44,6 +44,12 @@ void Flow::add_loop(const Function& f, int head) {
   loops_.push_back(std::move(l));
 }
 
+const Loop* Flow::loop_at(int head) const {
+  const auto l =
+      std::find_if(loops_.begin(), loops_.end(), [&](const Loop& o) { return o.head == head; });
+  return l == loops_.end() ? nullptr : &*l;
+}
+
 bool Flow::is_innermost(const Loop& l) const {
   return std::none_of(loops_.begin(), loops_.end(), [&](const Loop& o) {
     return o.head != l.head && l.body[static_cast<size_t>(o.head)];

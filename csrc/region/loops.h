@@ -24,6 +24,7 @@ class Flow {
   // Inner ones first.
   const std::vector<Loop>& loops() const { return loops_; }
   bool is_innermost(const Loop& l) const;
+  const Loop* loop_at(int head) const;  // null: none begins there
   // By value: the block that has it.
   std::vector<int> homes(const Function& f) const;
 

@@ -9,39 +9,29 @@
 #include <utility>
 
 #include "base/config.h"
-#include "region/counted_loop.h"
-#include "region/parallel_loop.h"
+#include "region/turn_places.h"
 
 namespace pijit::region {
 
 namespace {
 
-using Node = ParallelLoop::Node;
-
-class Parallelizing : CountedLoop {
+class Parallelizing : TurnPlaces {
  public:
   // The loop's block in front has its parameters, and its end is a block of its own.
-  using CountedLoop::CountedLoop;
+  using TurnPlaces::TurnPlaces;
 
   void run() {
-    made_->words.resize(ParallelLoop::kParams + params().size());
     for (int b : flow_.order())
       if (is_in(b)) look(b);
     find_live();
     find_origins();
     find_params();
     take_function();
-    find_places();
+    if (stores_) find_places(live_);
     place_code();
   }
 
  private:
-  bool is_in(int b) const { return b >= 0 && l_.body[static_cast<size_t>(b)]; }
-  bool is_param(int v) const { return f_.instrs[static_cast<size_t>(v)].op == Op::kParam; }
-  int head_param(int v) {
-    const auto p = std::find(params().begin(), params().end(), v);
-    return p == params().end() ? -1 : static_cast<int>(p - params().begin());
-  }
   void look(int b) {
     for (int v : block(b).instrs) {
       const Instr& in = at(v);
@@ -56,15 +46,6 @@ class Parallelizing : CountedLoop {
       stores_ |= writes(v);
     }
   }
-  // The arguments that a parameter of another block than the head gets.
-  template <class G>
-  void each_argument(int param, G g) {
-    const int b = home_[static_cast<size_t>(param)];
-    for (int from : flow_.into(b))
-      for (const Edge* e : {&block(from).next, &block(from).otherwise})
-        if (e->block == b) g(e->args[static_cast<size_t>(at(param).imm)]);
-  }
-
   // --- what turns need but for what exits tell
 
   void find_live() {
@@ -140,10 +121,7 @@ class Parallelizing : CountedLoop {
     for (int b : flow_.order()) {
       if (!is_in(b)) continue;
       for (int v : block(b).instrs)
-        if (live_[static_cast<size_t>(v)]) {
-          if (is_needed(v) && getenv("PIJIT_DBG")) fprintf(stderr, "needed %d\n", v);
-          need(!is_needed(v));
-        }
+        if (live_[static_cast<size_t>(v)]) need(!is_needed(v));
       if (b != l_.head && block(b).condition != kNoValue)
         need(origin(block(b).condition).param == -1);
     }
@@ -196,11 +174,6 @@ class Parallelizing : CountedLoop {
 
   // --- the function of a part of the turns
 
-  size_t word_of(int v) {
-    const auto [it, fresh] = words_.try_emplace(v, made_->words.size());
-    if (fresh) made_->words.push_back(0);
-    return it->second;
-  }
   void take_function() {
     Function& p = made_->function;
     p.add_block();
@@ -283,249 +256,6 @@ class Parallelizing : CountedLoop {
     p.blocks[static_cast<size_t>(head)].otherwise = {ends, {}};
     const int sum = p.add(last, next);
     p.blocks[static_cast<size_t>(last)].next.args.push_back(sum);
-  }
-
-  // --- where turns read and write
-
-  void find_places() {
-    if (!stores_) return;
-    for (int b : flow_.order()) {
-      if (!is_in(b)) continue;
-      for (int v : block(b).instrs) {
-        const Instr in = at(v);
-        need(in.op != Op::kLoadInt);  // it is of no elements
-        if (!live_[static_cast<size_t>(v)] || !is_access(in.op)) continue;
-        at_ = b;
-        access_ = v;
-        int index = node(in.args[1]);
-        if (log_scale_of(in.imm) > 0)
-          index = add_node({Node::kMul, index, constant_node(int64_t{1} << log_scale_of(in.imm))});
-        int place = add_node({Node::kAdd, node(in.args[0]), index});
-        if (offset_of(in.imm) != 0)
-          place = add_node({Node::kAdd, place, constant_node(offset_of(in.imm))});
-        // what is stored at the same place in all turns
-        need(!writes(v) || moves_[static_cast<size_t>(place)]);
-        if (writes(v)) need_tests(in);
-        made_->accesses.push_back({place, bytes(in.op), writes(v)});
-      }
-    }
-    constexpr size_t kMost = 32;
-    need(made_->accesses.size() <= kMost);
-  }
-  static int64_t bytes(Op op) {
-    switch (op) {
-      case Op::kLoadF64:
-      case Op::kLoadI64:
-      case Op::kStoreF64:
-      case Op::kStoreI64: return 8;
-      case Op::kLoadF32:
-      case Op::kLoadI32:
-      case Op::kLoadU32:
-      case Op::kStoreF32:
-      case Op::kStoreI32: return 4;
-      case Op::kLoadI16:
-      case Op::kLoadU16:
-      case Op::kStoreI16: return 2;
-      default: return 1;
-    }
-  }
-  int add_node(Node n) {
-    made_->nodes.push_back(n);
-    auto moves = [&](int k) { return k >= 0 && moves_[static_cast<size_t>(k)]; };
-    moves_.push_back(n.kind == Node::kTurn || moves(n.a) || moves(n.b));
-    return static_cast<int>(made_->nodes.size()) - 1;
-  }
-  int constant_node(int64_t n) { return add_node({Node::kConst, -1, -1, n}); }
-  // Of a number, where the access is reached.
-  int node(int v) {
-    if (const auto it = known_.find({access_, v}); it != known_.end()) return it->second;
-    need(std::find(open_.begin(), open_.end(), v) == open_.end());  // a test of two that compares
-    open_.push_back(v);
-    const size_t open = open_.size();
-    const size_t nodes = made_->nodes.size(), tests = made_->tests.size();
-    std::optional<int> r;
-    try {
-      r = made_node(v);
-    } catch (const Refused&) {  // as what is read, it may be known from tests alone
-      made_->nodes.resize(nodes);
-      made_->tests.resize(tests);
-      moves_.resize(nodes);
-      std::erase_if(known_, [&](auto& k) { return k.second >= static_cast<int>(nodes); });
-      open_.resize(open);
-    }
-    if (is_inside(v) && !is_const(v)) {
-      const auto least = bound(v, false), most = bound(v, true);
-      if (least && most) {
-        const int tested = between(*least, *most);
-        r = r ? add_node({Node::kWithin, *r, tested}) : tested;
-      }
-    }
-    open_.pop_back();
-    need(r.has_value());
-    return known_[{access_, v}] = *r;
-  }
-  int made_node(int v) {
-    const Instr in = at(v);
-    if (is_const(v)) return constant_node(in.imm);
-    if (!is_inside(v)) return add_node({Node::kWord, -1, -1, static_cast<int64_t>(word_of(v))});
-    if (is_counter(v))
-      return add_node(
-          {Node::kTurn, -1, -1,
-           static_cast<int64_t>(ParallelLoop::kParams + static_cast<size_t>(head_param(v)))});
-    auto arg = [&](int k) { return node(in.args[k]); };
-    switch (in.op) {
-      case Op::kIBelow: return arg(0);
-      case Op::kIAdd: return add_node({Node::kAdd, arg(0), arg(1)});
-      case Op::kISub: return add_node({Node::kSub, arg(0), arg(1)});
-      case Op::kIMul: return add_node({Node::kMul, arg(0), arg(1)});
-      case Op::kLoadU8: return between(constant_node(0), constant_node(UINT8_MAX));
-      case Op::kIMod:
-        made_->tests.push_back({constant_node(0), arg(1), false, -1});
-        return between(constant_node(0), add_node({Node::kAdd, arg(1), constant_node(-1)}));
-      case Op::kSelect: return add_node({Node::kEither, arg(1), arg(2)});
-      case Op::kIAnd:
-        need(is_const(in.args[1]) && at(in.args[1]).imm >= 0);
-        return between(constant_node(0), constant_node(at(in.args[1]).imm));
-      case Op::kParam: return counted(v);
-      default: throw Refused();
-    }
-  }
-  int between(int a, int b) { return add_node({Node::kBetween, a, b}); }
-
-  // What an inner loop counts: from what it begins with to what its test lets through.
-  int counted(int v) {
-    int start = kNoValue;
-    int64_t way = 0;
-    std::vector<int> seen{v};
-    for (size_t k = 0; k < seen.size(); ++k)
-      each_argument(seen[k], [&](int from) {
-        if (!is_inside(from)) {
-          need(start == kNoValue || is_same(start, from));
-          start = from;
-          return;
-        }
-        const Instr& in = at(from);
-        int next = from;
-        if (in.op == Op::kIAdd || in.op == Op::kISub) {
-          if (!is_const(in.args[1]) || head_param(in.args[0]) >= 0 || !is_param(in.args[0])) {
-            need(start == kNoValue || start == from);
-            start = from;
-            return;
-          }
-          const int64_t step = in.op == Op::kIAdd ? at(in.args[1]).imm : -at(in.args[1]).imm;
-          need(step != 0 && (way == 0 || (way > 0) == (step > 0)));
-          way = step;
-          next = in.args[0];
-        }
-        if (!is_param(next) || head_param(next) >= 0) {
-          need(start == kNoValue || start == next);
-          start = next;
-          return;
-        }
-        if (std::find(seen.begin(), seen.end(), next) == seen.end()) seen.push_back(next);
-      });
-    need(start != kNoValue && way != 0);
-    const int first = node(start);
-    const auto last = bound(v, way > 0);
-    need(last.has_value());
-    return way > 0 ? between(first, *last) : between(*last, first);
-  }
-  bool is_same(int a, int b) {
-    return a == b || (is_const(a) && is_const(b) && at(a).imm == at(b).imm);
-  }
-  // Calls g(comparison, whether it holds) for what was tested on the way to the access `access_`.
-  template <class G>
-  void each_test(G g) {
-    auto checks = [&](int b) {
-      for (int v : block(b).instrs) {
-        if (v == access_) break;
-        if (at(v).op == Op::kCheck) g(at(v).args[0], true);
-      }
-    };
-    int b = at_;
-    checks(b);
-    while (b != l_.head) {
-      const int over = flow_.above(b);
-      need(is_in(over));
-      const Block& from = block(over);
-      if (from.condition != kNoValue && over != l_.head && flow_.into(b).size() == 1)
-        g(from.condition, from.next.block == b);
-      checks(over);
-      b = over;
-    }
-  }
-  struct Test {
-    int less, more;  // the first is below the other
-    bool equal;      // or the same
-  };
-  std::optional<Test> test_of(int comparison, bool holds) {
-    const Instr in = at(comparison);
-    const int a = in.args[0], b = in.args[1];
-    switch (in.op) {
-      case Op::kILt: return holds ? Test{a, b, false} : Test{b, a, true};
-      case Op::kILe: return holds ? Test{a, b, true} : Test{b, a, false};
-      case Op::kIGt: return holds ? Test{b, a, false} : Test{a, b, true};
-      case Op::kIGe: return holds ? Test{b, a, true} : Test{a, b, false};
-      default: return std::nullopt;
-    }
-  }
-  // The most that tests let through on the way to the access; or the least.
-  std::optional<int> bound(int v, bool most) {
-    std::optional<int> r;
-    each_test([&](int comparison, bool holds) {
-      const auto t = test_of(comparison, holds);
-      if (!t || (most ? t->less : t->more) != v) return;
-      const auto other = known_node(most ? t->more : t->less);
-      if (!other) return;
-      const int x =
-          t->equal ? *other : add_node({Node::kAdd, *other, constant_node(most ? -1 : 1)});
-      r = r ? add_node({most ? Node::kMin : Node::kMax, *r, x}) : x;
-    });
-    return r;
-  }
-  // What is stored is kept before, for all turns: that may not be beside the array, where tests
-  // would keep turns from it. They are of what the place is made of, or of what does not change.
-  void need_tests(const Instr& store) {
-    std::vector<int> parts;
-    for (int k = 0; k < 2; ++k) add_leaves(store.args[k], &parts);
-    each_test([&](int comparison, bool holds) {
-      const auto t = test_of(comparison, holds);
-      if (!t) return;
-      std::vector<int> less_of, more_of;
-      add_leaves(t->less, &less_of);
-      add_leaves(t->more, &more_of);
-      auto is_of_place = [&](const std::vector<int>& leaves) {
-        return !leaves.empty() && std::all_of(leaves.begin(), leaves.end(), [&](int v) {
-          return std::find(parts.begin(), parts.end(), v) != parts.end();
-        });
-      };
-      if (!(less_of.empty() && more_of.empty()) && !is_of_place(less_of) && !is_of_place(more_of))
-        return;
-      const auto less = known_node(t->less), more = known_node(t->more);
-      const auto access = static_cast<int>(made_->accesses.size());
-      if (less && more) made_->tests.push_back({*less, *more, t->equal, access});
-    });
-  }
-  // What a number changes with, taken apart as addresses may be.
-  void add_leaves(int v, std::vector<int>* leaves) {
-    if (!is_inside(v) || is_const(v)) return;
-    Instr in = at(v);
-    const bool apart = in.op == Op::kIAdd || in.op == Op::kISub || in.op == Op::kIMul ||
-                       in.op == Op::kIBelow || in.op == Op::kSelect;
-    if (apart)
-      each_operand(in, [&](int& a) { add_leaves(a, leaves); });
-    else if (std::find(leaves->begin(), leaves->end(), v) == leaves->end())
-      leaves->push_back(v);
-  }
-  // Nothing: turns do not decide it.
-  std::optional<int> known_node(int v) {
-    const size_t open = open_.size();
-    try {
-      return node(v);
-    } catch (const Refused&) {
-      open_.resize(open);
-      return std::nullopt;
-    }
   }
 
   // --- code in front
@@ -618,14 +348,9 @@ class Parallelizing : CountedLoop {
     return after;
   }
 
-  const std::shared_ptr<ParallelLoop> made_ = std::make_shared<ParallelLoop>();
   bool stores_ = false;
-  std::vector<bool> live_, added_, moves_;
+  std::vector<bool> live_, added_;
   std::vector<Origin> origins_;
-  std::map<int, size_t> words_;
-  std::map<std::pair<int, int>, int> known_;
-  std::vector<int> open_;      // numbers that are looked at
-  int at_ = -1, access_ = -1;  // whose places are looked for, and its block
 };
 
 }  // namespace
@@ -644,27 +369,21 @@ static void set_apart(Function& f, const Loop& l) {
   block(l.before).next.block = front;
 }
 
-static const Loop* loop_at(const Flow& flow, int head) {
-  const auto l = std::find_if(flow.loops().begin(), flow.loops().end(),
-                              [&](const Loop& o) { return o.head == head; });
-  return l == flow.loops().end() ? nullptr : &*l;
-}
-
 bool parallelize_loop(Function& f, int head) {
   const Flow before(f);
-  const Loop* const l = loop_at(before, head);
+  const Loop* const l = before.loop_at(head);
   if (!l || l->before < 0) return false;
   Function made = f;
   if (l->ends.size() > 1) {
     join_ends(made, *l);
     const Flow joined(made);
-    set_apart(made, *loop_at(joined, head));
+    set_apart(made, *joined.loop_at(head));
   } else {
     set_apart(made, *l);
   }
   const Flow flow(made);
   try {
-    Parallelizing(made, flow, *loop_at(flow, head)).run();
+    Parallelizing(made, flow, *flow.loop_at(head)).run();
   } catch (const Refused&) {
     return false;
   }

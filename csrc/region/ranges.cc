@@ -11,37 +11,46 @@ namespace {
 using Wide = __int128;
 constexpr Wide kLeast = INT64_MIN, kMost = INT64_MAX, kExact = int64_t{1} << 53;
 
-struct Range {
+struct Interval {
   Wide lo = kMost, hi = kLeast;  // empty
   bool empty() const { return lo > hi; }
-  bool operator==(const Range&) const = default;
+  bool operator==(const Interval&) const = default;
   bool fits() const { return lo >= kLeast && hi <= kMost; }
-  Range clipped() const { return {std::max(lo, kLeast), std::min(hi, kMost)}; }
-  Range with(const Range& o) const { return {std::min(lo, o.lo), std::max(hi, o.hi)}; }
+  Interval clipped() const { return {std::max(lo, kLeast), std::min(hi, kMost)}; }
+  Interval with(const Interval& o) const { return {std::min(lo, o.lo), std::max(hi, o.hi)}; }
 };
-const Range kAll{kLeast, kMost};
+const Interval kAll{kLeast, kMost};
 Wide floored(Wide a, Wide b) { return a / b - (a % b < 0); }  // b > 0
 
 class Ranges {
  public:
-  explicit Ranges(Function& f) : f_(f), of_(f.instrs.size()), order_(reverse_postorder(f)) {
+  explicit Ranges(const Function& f) : f_(f), of_(f.instrs.size()), order_(reverse_postorder(f)) {
     constexpr int kWiden = 2, kNarrow = 2, kMostRounds = 64;
     for (int round = 0; round < kMostRounds && !settled_; ++round)
       settled_ = !pass(round >= kWiden ? kUp : kExactly);
     for (int round = 0; round < kNarrow; ++round) pass(kDown);
   }
 
-  void apply() {
+  void apply(Function& f) {
     if (!settled_) return;
     for (int b : order_)
-      for (int v : f_.blocks[b].instrs) improve(f_.instrs[v]);
+      for (int v : f.blocks[b].instrs) improve(f.instrs[v]);
+  }
+  std::vector<Range> all() const {
+    std::vector<Range> r(of_.size(), {INT64_MIN, INT64_MAX});
+    for (size_t v = 0; settled_ && v < r.size(); ++v)
+      if (!of_[v].empty()) {
+        const Interval i = of_[v].clipped();
+        r[v] = {static_cast<int64_t>(i.lo), static_cast<int64_t>(i.hi)};
+      }
+    return r;
   }
 
  private:
   enum Way { kExactly, kUp, kDown };
 
   // What it computes, before 64 bits are asked for.
-  Range exact(const Instr& in) const {
+  Interval exact(const Instr& in) const {
     auto arg = [&](int k) { return of_[in.args[k]]; };
     for (int k = 0; k < facts(in.op).operands; ++k)
       if (f_.instrs[in.args[k]].type == Type::kI64 && arg(k).empty()) return {};
@@ -91,8 +100,8 @@ class Ranges {
     }
   }
 
-  bool set(int v, Range r, Way way) {
-    Range& now = of_[v];
+  bool set(int v, Interval r, Way way) {
+    Interval& now = of_[v];
     if (way == kUp && !now.empty()) {
       if (r.lo < now.lo) r.lo = r.lo >= 0 ? Wide{0} : kLeast;
       if (r.hi > now.hi) r.hi = kMost;
@@ -113,14 +122,14 @@ class Ranges {
       const Block& block = f_.blocks[b];
       for (size_t k = 0; k < block.params.size(); ++k) {
         if (f_.instrs[block.params[k]].type != Type::kI64) continue;
-        Range r;
+        Interval r;
         for (const Edge* e : into[b]) r = r.with(of_[e->args[k]]);
         changed |= set(block.params[k], r, way);
       }
       for (int v : block.instrs) {
         const Instr& in = f_.instrs[v];
         if (in.type != Type::kI64) continue;
-        const Range r = exact(in);
+        const Interval r = exact(in);
         // what does not fit has left; what wraps may be anything
         changed |= set(v, r.fits() || in.exit != kNoExit ? r.clipped() : kAll, kExactly);
       }
@@ -185,14 +194,15 @@ class Ranges {
     }
   }
 
-  Function& f_;
-  std::vector<Range> of_;
+  const Function& f_;
+  std::vector<Interval> of_;
   std::vector<int> order_;
   bool settled_ = false;
 };
 
 }  // namespace
 
-void drop_checks(Function& f) { Ranges(f).apply(); }
+void drop_checks(Function& f) { Ranges(f).apply(f); }
+std::vector<Range> ranges_of(const Function& f) { return Ranges(f).all(); }
 
 }  // namespace pijit::region

@@ -26,17 +26,6 @@ class Unchecked : ChainLoop {
   }
 
  private:
-  static bool carries(const Instr& y, int x) {
-    switch (y.op) {
-      case Op::kFAdd:
-      case Op::kFSub:
-      case Op::kFMul: return y.args[0] == x || y.args[1] == x;
-      case Op::kFNeg:
-      case Op::kFAbs:
-      case Op::kFRound32: return y.args[0] == x;
-      default: return false;
-    }
-  }
   // What is not finite in a turn is not in later ones either.
   void find_sums() {
     for (size_t k = 0; k < params().size(); ++k) {
@@ -50,7 +39,8 @@ class Unchecked : ChainLoop {
   std::vector<int> carriers(int v) {
     std::vector<int> made{v};
     for (int w : chain_)
-      if (std::any_of(made.begin(), made.end(), [&](int x) { return carries(at(w), x); }))
+      if (std::any_of(made.begin(), made.end(),
+                      [&](int x) { return carries_what_is_not_finite(at(w), x); }))
         made.push_back(w);
     return made;
   }
@@ -185,9 +175,8 @@ class Unchecked : ChainLoop {
 
 bool unchecked_loop(Function& f, int head) {
   const Flow flow(f);
-  const auto l = std::find_if(flow.loops().begin(), flow.loops().end(),
-                              [&](const Loop& o) { return o.head == head; });
-  if (l == flow.loops().end() || l->before < 0 || l->ends.size() != 1) return false;
+  const Loop* const l = flow.loop_at(head);
+  if (!l || l->before < 0 || l->ends.size() != 1) return false;
   Function made = f;
   try {
     Unchecked(made, flow, *l).run();

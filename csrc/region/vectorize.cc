@@ -17,26 +17,6 @@ namespace pijit::region {
 
 namespace {
 
-std::optional<DType> element_type(Op op) {
-  switch (op) {
-    case Op::kLoadF64:
-    case Op::kStoreF64: return DType::F64;
-    case Op::kLoadF32:
-    case Op::kStoreF32: return DType::F32;
-    case Op::kLoadI64:
-    case Op::kStoreI64: return DType::I64;
-    case Op::kLoadI32:
-    case Op::kStoreI32: return DType::I32;
-    case Op::kLoadU32: return DType::U32;
-    case Op::kLoadI16:
-    case Op::kStoreI16: return DType::I16;
-    case Op::kLoadU16: return DType::U16;
-    case Op::kLoadI8: return DType::I8;
-    case Op::kLoadU8:
-    case Op::kStoreU8: return DType::U8;
-    default: return std::nullopt;
-  }
-}
 DType vector_type(Type t) {
   return t == Type::kF64 ? DType::F64 : t == Type::kB1 ? DType::Bool : DType::I64;
 }
@@ -202,10 +182,11 @@ class Vectorizing : ChainLoop {
                      input(b, VectorLoop::kTurn, DType::I64, v));
       return b.op(SOp::kAdd, DType::I64, turn_, input(b, VectorLoop::kNumber, DType::I64, v));
     }
-    if (const auto e = element_type(in.op); e && facts(in.op).effect == Effect::kReads) {
+    if (is_access(in.op) && facts(in.op).effect == Effect::kReads) {
+      const DType e = element_type(in.op);
       const auto place = order_.find(v);
       need(place != order_.end());
-      return s_cast(b.input(elements(in, *e, place->second), *e), t);
+      return s_cast(b.input(elements(in, e, place->second), e), t);
     }
     need(in.exit == kNoExit || in.op == Op::kFDiv || in.op == Op::kFSqrt);
     return computed(in, t);
@@ -273,8 +254,9 @@ class Vectorizing : ChainLoop {
       return body_.op(o, DType::F64, a, b);
     };
     SVal x = s_cast(dividend, DType::F64);
-    const auto range = range_of(in.args[0]);
-    if (!range || range->first <= -kExact || range->second >= kExact) {
+    if (ranges_.empty()) ranges_ = ranges_of(f_);
+    const Range range = ranges_[static_cast<size_t>(in.args[0])];
+    if (range.least <= -kExact || range.most >= kExact) {
       // what is larger raises the flag of invalid operations, and adds 0 else
       const SVal large = body_.op(SOp::kGe, DType::Bool, op(SOp::kAbs, x), real(0x1p53));
       const SVal told = body_.op(SOp::kSelect, DType::F64, large, real(HUGE_VAL), real(0));
@@ -285,50 +267,9 @@ class Vectorizing : ChainLoop {
     if (in.op == Op::kIDiv) return s_cast(quotient, DType::I64);
     return s_cast(op(SOp::kSub, x, op(SOp::kMul, quotient, divisor)), DType::I64);
   }
-  // The least and the largest that an integer may be; nothing: 64 bits of them.
-  using Range = std::pair<int64_t, int64_t>;
-  std::optional<Range> range_of(int v) {
-    const auto [it, fresh] = ranges_.try_emplace(v);
-    if (fresh) {
-      const auto r = found_range(v);
-      ranges_[v] = r;
-      return r;
-    }
-    return it->second;
-  }
-  std::optional<Range> found_range(int v) {
-    const Instr in = at(v);
-    auto arg = [&](int k) { return range_of(in.args[k]); };
-    switch (in.op) {
-      case Op::kConst: return Range{in.imm, in.imm};
-      case Op::kLoadU8: return Range{0, UINT8_MAX};
-      case Op::kLoadI8: return Range{INT8_MIN, INT8_MAX};
-      case Op::kLoadU16: return Range{0, UINT16_MAX};
-      case Op::kLoadI16: return Range{INT16_MIN, INT16_MAX};
-      case Op::kLoadU32: return Range{0, UINT32_MAX};
-      case Op::kLoadI32: return Range{INT32_MIN, INT32_MAX};
-      case Op::kBToI: return Range{0, 1};
-      case Op::kIBelow: return arg(0);
-      case Op::kIAdd:
-      case Op::kISub: {
-        const auto a = arg(0), b = arg(1);
-        Range r;
-        if (!a || !b) return std::nullopt;
-        const bool adds = in.op == Op::kIAdd;
-        if (adds ? __builtin_add_overflow(a->first, b->first, &r.first) ||
-                       __builtin_add_overflow(a->second, b->second, &r.second)
-                 : __builtin_sub_overflow(a->first, b->second, &r.first) ||
-                       __builtin_sub_overflow(a->second, b->first, &r.second))
-          return std::nullopt;
-        return r;
-      }
-      default: return std::nullopt;
-    }
-  }
-
   void store(int v) {
     const Instr in = at(v);
-    const DType t = *element_type(in.op);
+    const DType t = element_type(in.op);
     need(!is_inside(in.args[0]) && grows_evenly(in.args[1]));
     SVal x = vector(in.args[2]);
     if (t == DType::U8 && x.dtype() == DType::Bool) throw Refused();
@@ -479,7 +420,7 @@ class Vectorizing : ChainLoop {
   SBuilder body_;
   SVal turn_;
   std::map<int, SVal> vectors_;
-  std::map<int, std::optional<Range>> ranges_;
+  std::vector<Range> ranges_;  // none: nobody asked
   std::vector<Body> results_;
   std::vector<std::pair<Instr, size_t>> accesses_;
   std::vector<std::pair<int, size_t>> numbers_, starts_;
@@ -499,9 +440,8 @@ static bool vectorize(Function& f, const Flow& flow, const Loop& l) {
 
 bool vectorize_loop(Function& f, int head) {
   const Flow flow(f);
-  const auto l = std::find_if(flow.loops().begin(), flow.loops().end(),
-                              [&](const Loop& o) { return o.head == head; });
-  if (l == flow.loops().end()) return false;
+  const Loop* const l = flow.loop_at(head);
+  if (!l) return false;
   if (l->ends.size() == 1) return forward_store(f, flow, *l) || vectorize(f, flow, *l);
   Function joined = f;
   join_ends(joined, *l);
