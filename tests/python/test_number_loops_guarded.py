@@ -57,13 +57,14 @@ def test_nothing_is_touched_beside_arrays(seed):
     assert r.returncode == 0, r.stderr[-2000:]
 
 
-VECTORS = '''
-import math, sys
+GENERATED = '''
+import importlib, math, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
-import vector_loops
 from guarded_memory import guarded, kept
 import pijit as ms
+
+programs = getattr(importlib.import_module(sys.argv[2]), sys.argv[3])
 
 
 def called(f, args):
@@ -74,23 +75,39 @@ def called(f, args):
     return [a.tobytes() for a in args if isinstance(a, np.ndarray)]
 
 
-for seed in range(int(sys.argv[2]), int(sys.argv[2]) + 150):
-    program = vector_loops.VectorLoop(seed)
+shared = 0
+for seed in range(int(sys.argv[4]), int(sys.argv[4]) + 150):
+    program = programs(seed)
     scope = {"np": np, "math": math}
     exec(program.text, scope)
     jitted = ms.jit(scope["f"])
     for call in range(8):
         kept.clear()
         args = program.arguments(8 * seed + call)[0]
-        both = [[guarded(np.ascontiguousarray(a), call % 2) if isinstance(a, np.ndarray) else a for a in args]
-                for _ in range(2)]
+        both = [[guarded(np.ascontiguousarray(a), call % 2) if isinstance(a, np.ndarray) and a.size else a
+                 for a in args] for _ in range(2)]
         called(scope["f"], both[0]), called(jitted, both[1])
+    shared += any(r["shared_turns"] for r in ms.explain(jitted).regions)
+print(shared)
 '''
+
+
+def run_generated(module, name, seed):
+    here = str(pathlib.Path(__file__).parent)
+    r = subprocess.run([sys.executable, "-W", "ignore", "-c", GENERATED, here, module, name, str(seed)],
+                       capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr[-2000:]
+    return int(r.stdout)
 
 
 @pytest.mark.parametrize("seed", [10_000, 20_000])
 def test_vectors_touch_nothing_beside_arrays(seed):
     """Nor what turns would read only under a condition that does not hold."""
-    r = subprocess.run([sys.executable, "-W", "ignore", "-c", VECTORS, str(pathlib.Path(__file__).parent), str(seed)],
-                       capture_output=True, text=True)
-    assert r.returncode == 0, r.stderr[-2000:]
+    run_generated("vector_loops", "VectorLoop", seed)
+
+
+@pytest.mark.parametrize("seed", [10_000, 20_000])
+def test_shared_turns_touch_nothing_beside_arrays(seed, monkeypatch):
+    """Nor what is kept of memory before it is stored to."""
+    monkeypatch.setenv("PIJIT_PARALLEL_LOOPS", "always")
+    assert run_generated("parallel_loops", "ParallelLoop", seed) > 10

@@ -1,7 +1,6 @@
 """Loops whose turns threads share: results, memory, exceptions and warnings are those of their turns one by one."""
 
 import os
-import pathlib
 import subprocess
 import sys
 import threading
@@ -12,7 +11,7 @@ import pytest
 import pijit as ms
 from pijit import _C
 from tests.python.parallel_loops import ParallelLoop
-from tests.python.test_vector_loops import loaded, seen
+from tests.python.test_vector_loops import compare
 
 
 @pytest.fixture
@@ -26,14 +25,7 @@ def always():
         _C.set_option(name, value)
 
 
-def compare(program, seeds):
-    """How many turns were shared."""
-    function = loaded(program.text)
-    jitted = ms.jit(function)
-    for k in seeds:
-        wanted = seen(function, program.arguments(k))
-        for _ in range(2):
-            assert seen(jitted, program.arguments(k)) == wanted, (k, program.text)
+def shared_turns(jitted):
     return sum(r["shared_turns"] for r in ms.explain(jitted).regions)
 
 
@@ -41,55 +33,8 @@ def compare(program, seeds):
 def test_generated_nests(first, always):
     loops = 0
     for seed in range(first, first + 50):
-        loops += compare(ParallelLoop(seed), range(12 * seed, 12 * seed + 12)) > 0
+        loops += shared_turns(compare(ParallelLoop(seed), range(12 * seed, 12 * seed + 12))) > 0
     assert loops >= 5
-
-
-GUARDED = '''
-import math, sys
-import numpy as np
-sys.path.insert(0, sys.argv[1])
-import parallel_loops
-from guarded_memory import guarded, kept
-import pijit as ms
-
-
-def called(f, args):
-    try:
-        f(*args)
-    except Exception:
-        pass
-
-
-shared = 0
-for seed in range(int(sys.argv[2]), int(sys.argv[2]) + 100):
-    program = parallel_loops.ParallelLoop(seed)
-    scope = {"np": np, "math": math}
-    exec(program.text, scope)
-    jitted = ms.jit(scope["f"])
-    for call in range(8):
-        kept.clear()
-        args = program.arguments(8 * seed + call)[0]
-        both = [[guarded(np.ascontiguousarray(a), call % 2) if isinstance(a, np.ndarray) and a.size else a
-                 for a in args] for _ in range(2)]
-        called(scope["f"], both[0]), called(jitted, both[1])
-    shared += any(r["shared_turns"] for r in ms.explain(jitted).regions)
-assert shared > 10, shared
-'''
-
-
-@pytest.mark.parametrize("seed", [10_000, 20_000])
-def test_nothing_is_touched_beside_arrays(seed, monkeypatch):
-    """Nor what is kept of memory before it is stored to."""
-    monkeypatch.setenv("PIJIT_PARALLEL_LOOPS", "always")
-    monkeypatch.setenv("PIJIT_NUM_THREADS", "2")
-    r = subprocess.run([sys.executable, "-W", "ignore", "-c", GUARDED, str(pathlib.Path(__file__).parent), str(seed)],
-                       capture_output=True, text=True)
-    assert r.returncode == 0, r.stderr[-2000:]
-
-
-def shared_turns(jitted):
-    return sum(r["shared_turns"] for r in ms.explain(jitted).regions)
 
 
 def primes(n):

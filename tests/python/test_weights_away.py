@@ -11,19 +11,12 @@ import pytest
 import pijit as ms
 from pijit import Parameter, Tensor, _C, nn, ops
 from pijit.runtime import memory_allocated
-from test_packed import WAYS, expect_one_or_the_other, plain_result, training_step, values
+from test_packed import (WAYS, expect_one_or_the_other, nothing_kept, plain_result, training_step,  # noqa: F401 (a fixture)
+                         values)
 
 pytestmark = pytest.mark.skipif(_C.get_option("backend") == "reference", reason="no kernel has a layout of its own")
 
 X = values(1, 64, 12, 12, seed=5)
-
-
-@pytest.fixture(autouse=True)
-def nothing_kept():
-    gc.collect()
-    _C.empty_cache()
-    assert _C.packed_bytes() == 0
-    yield
 
 
 def expect_given_back(f, *args):
