@@ -11,9 +11,10 @@ import pytest
 import pijit as ms
 from pijit import Parameter, Tensor, _C, nn, ops
 from pijit.runtime import memory_allocated
-from test_packed import (WAYS, expect_one_or_the_other, nothing_kept, plain_result, training_step,  # noqa: F401 (a fixture)
-                         values)
+import test_packed
+from test_packed import WAYS, expect_one_or_the_other, plain_result, training_step, values
 
+nothing_kept = test_packed.nothing_kept
 pytestmark = pytest.mark.skipif(_C.get_option("backend") == "reference", reason="no kernel has a layout of its own")
 
 X = values(1, 64, 12, 12, seed=5)
