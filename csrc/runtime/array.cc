@@ -312,7 +312,7 @@ std::pair<char*, size_t> pages_of(void* p, size_t bytes) {
 size_t give_pages_back(void* p, size_t bytes) {
   const auto [begin, n] = pages_of(p, bytes);
   // Who forgot to take them back gets a fault, and not zeros.
-  if (n == 0 || guarded() || mprotect(begin, n, PROT_NONE) != 0) return 0;
+  if (n == 0 || mprotect(begin, n, PROT_NONE) != 0) return 0;
   if (madvise(begin, n, MADV_DONTNEED) != 0) {
     PIJIT_CHECK(mprotect(begin, n, PROT_READ | PROT_WRITE) == 0, "pages that cannot be had again");
     return 0;

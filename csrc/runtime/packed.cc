@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "runtime/guard.h"
 #include "runtime/prologue.h"
 
 namespace pijit {
@@ -70,13 +71,13 @@ bool make_room(AllForms& a, size_t bytes, Gone* gone) {
   return true;
 }
 
-// Smaller memory has too few pages of its own.
-constexpr size_t kLeastAway = 64 << 10;
+// Smaller memory has too few pages of its own; where faults are looked for, one is enough.
+size_t least_away() { return guarded() ? 4 << 10 : 64 << 10; }
 
 // Does the form have all that the memory holds, which nobody else needs now? Then its pages go.
 // With the lock.
 void give_back_what(Storage& s, Form* form, AllForms* a) {
-  if (!form->order || s.stays || s.lent || s.bytes < kLeastAway) return;
+  if (!form->order || s.stays || s.lent || s.bytes < least_away()) return;
   const std::optional<Layout>& order = form->order;
   const auto elements = static_cast<size_t>(order->shape.numel());
   if (s.away.load(std::memory_order_relaxed) || s.bytes % elements != 0) return;
