@@ -68,6 +68,10 @@ class Call:
         if self.jitted:
             function = ms.jit(function)
         result = function(*tensors)
+        if self.jitted and not self.differentiable:  # weights are packed, given back, and read again
+            for _ in range(3):
+                result = function(*tensors)
+            return flat(result) + tensors
         return flat(result)
 
 
@@ -464,6 +468,24 @@ def _(d):
         return ops.dense(x, w, b), ops.dense(x + 1, w), ops.dense(x, w)
 
     return Call(function, [d.array((m, k)), d.array((n, k)), d.array((n, ))], "dense, three times", d.flag(), d.flag())
+
+
+@op("kept weights", ("float32", "bfloat16"))
+def _(d):
+    """Weights of whole registers, of which the form alone may be kept: of a convolution and of a product."""
+    groups, kernel = d.one(1, 1, 1, 2, 4), d.one(1, 1, 3, 5)
+    channels, filters, n = 16 * d.one(1, 2, 3, 4, 6), 16 * groups * d.one(1, 2, 3, 4), 16 * d.size(16)
+    side, stride = d.size(14), d.one(1, 1, 2)
+
+    def function(x, w, v):
+        from pijit import ops
+
+        y = ops.conv2d(x, w, None, stride, "pad", kernel // 2, 1, groups)
+        return y, ops.matmul(y.mean((2, 3)), v.T)
+
+    return Call(function, [d.array((d.one(1, 2), channels * groups, side, side)),
+                           d.array((filters, channels, kernel, kernel)), d.array((n, filters))],
+                f"kept({groups}, {stride})", jitted=True)
 
 
 @op("dense", REAL)
