@@ -249,9 +249,9 @@ release-check:
 release-steps:
 	+$(MAKE) --no-print-directory build docs
 	+$(MAKE) --no-print-directory examples
+	git checkout -q -- examples/notebooks  # tests look at those of the commit
 	+$(MAKE) --no-print-directory pythons wheels
 	+$(MAKE) --no-print-directory test
-	git checkout -q -- examples/notebooks  # which `examples` has written anew, in this clone
 	$(PYTHON) tools/tag.py --check
 # This commit is the release of the version in pijit/__init__.py; `tools/tag.py --check` says what is in the way of that.
 tag:
