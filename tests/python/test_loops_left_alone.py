@@ -223,7 +223,7 @@ def test_programs_of_numbers_stay_with_cpython():
     """Where no Tensor is at hand, nothing behind the loop is captured."""
     def primes(n):
         sieve = bytearray([1]) * (n + 1)
-        for p in range(2, int(n ** 0.5) + 1):
+        for p in range(2, n + 1):  # more exits than one run earns in which another process had the processor
             if sieve[p]:
                 sieve[p * p::p] = bytes(len(range(p * p, n + 1, p)))
         return [p for p in range(2, n + 1) if sieve[p]]
