@@ -15,6 +15,7 @@
 #include "graph/vals.h"
 #include "objects/data.h"
 #include "objects/ndarray.h"
+#include "capture/fast_ufuncs.h"
 #include "runtime/foreign.h"
 #include "runtime/fp_status.h"
 #include "runtime/number_loops.h"
@@ -475,8 +476,12 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const bool same = std::all_of(types.begin(), types.end(), [&](DType t) { return t == types[0]; });
   auto loop = same && how == Applied::kByScalars ? loop_of_numbers(name, types[0]) : std::nullopt;
   const OwnOp* op = same && !loop ? own_op(name, types[0]) : nullptr;
-  if (!op && !loop) loop = loop_for(ufunc, types, out);
-  if (!op && !loop) left_to_numpy(c, name);
+  const OpDef* const fast =
+      c.start_.fast && same && !op && is_float(types[0]) && types[0] == out && !scalar
+          ? fast_op(name)
+          : nullptr;
+  if (!op && !fast && !loop) loop = loop_for(ufunc, types, out);
+  if (!op && !fast && !loop) left_to_numpy(c, name);
   // What lies in memory backwards goes through other code of NumPy's loops.
   const bool complex = is_complex(out) || std::any_of(types.begin(), types.end(), is_complex);
   if ((complex || loop) &&
@@ -489,9 +494,10 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   Graph& g = c.scope_->graph();
   const Val made = loop      ? by_loop(c, *loop, out, in)
                    : extreme ? quiet_extreme(g, *extreme, in[0], in[1])
+                   : fast    ? g.op(*fast, in, {})
                              : g.op(OpTable::get().at(op->op), in, {});
   PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
-  if (loop || (is_float(types[0]) && op->sets_flags)) note_flags(c, made);
+  if (loop || fast || (is_float(types[0]) && op->sets_flags)) note_flags(c, made);
   return new_ndarray_value(c, made, axes, scalar);
 }
 
@@ -648,8 +654,11 @@ static V product_value(Context& c, const V& x, const V& y) {
   if (rank == 1) left = v_reshape(left, Shape{1, left.shape()[0]});
   if (other == 1) right = v_reshape(right, Shape{right.shape()[0], 1});
   const int64_t turned = (first->transposed ? 1 : 0) + (second->transposed ? 2 : 0);
-  const Val made =
-      c.scope_->graph().op("numpy_matmul", {left, right}, {Dim(*loop), t, Dim(turned)});
+  Graph& g = c.scope_->graph();
+  // kernels of ours take float32, with what is computed of the product
+  const Val made = c.start_.fast && t == DType::F32
+                       ? g.op("matmul", {left, right}, {first->transposed, second->transposed})
+                       : g.op("numpy_matmul", {left, right}, {Dim(*loop), t, Dim(turned)});
   note_flags(c, made);
   return new_ndarray_value(c, v_reshape(made, shape), axes_in_order(shape.rank()),
                            shape.rank() == 0);

@@ -185,7 +185,7 @@ Region* Execution::region_made(ResumePoint& point, const Region::Frame& frame) {
       return str_cat(code_->name, " ", file.substr(file.rfind('/') + 1), ":",
                      code_->instrs[instr_].line);
     });
-    made = make_region(code_, instr_, frame, &because);
+    made = make_region(code_, instr_, frame, state_.fast, &because);
   } catch (const InternalError& e) {
     if (config().strict) throw;
     PIJIT_LOG("capture", code_->name, ": ", e.what());
@@ -197,6 +197,7 @@ Region* Execution::region_made(ResumePoint& point, const Region::Frame& frame) {
   if (!made) {
     PIJIT_LOG("capture", code_->name, ": no region from line ", code_->instrs[instr_].line,
               " on: at line ", because.line, ", ", because.why);
+    if (because.before >= instr_) state_.before_regions.emplace_back(instr_, because.before);
     if (!because.why.empty()) state_.left_loops.push_back(std::move(because));
     state_.wasted_ns += took;
     if (config().measure && state_.wasted_ns > kMostWasted && state_.region_count == 0)
@@ -223,7 +224,10 @@ Region* Execution::region_for(ResumePoint& point, const Region::Frame& frame, Wo
   // by number: looking at iterators allocates, so that code of a user may make others meanwhile
   for (size_t k = 0; k < point.regions.size(); ++k)
     if (Region* r = point.regions[k].get(); enters(*r)) return r;
-  if (point.no_region) return nullptr;
+  if (point.no_region || std::ranges::any_of(state_.before_regions, [&](auto& r) {
+        return instr_ >= r.first && instr_ <= r.second;
+      }))
+    return nullptr;
   for (auto& r : point.regions)
     if (!r->has_room()) return nullptr;  // CPython raises, or so would another one
   // many that are left at once take longer to make than the loop takes

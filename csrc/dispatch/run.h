@@ -141,6 +141,8 @@ struct FunctionCache {
   bool regions_left = false;  // a call went on in CPython behind one
   Backoff recursion{3};       // attempts of a function that calls itself
   int64_t wasted_ns = 0;      // on regions that came to nothing
+  // None begins within these, as the last instruction of each has no code.
+  std::vector<std::pair<int, int>> before_regions;
   int64_t regions_made_ns = 0, regions_ran_ns = 0;
   std::vector<NoRegion> left_loops;
   // Entries that were given up in calls below one that still runs: it may be theirs.

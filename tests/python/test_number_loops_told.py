@@ -214,3 +214,33 @@ def test_a_loop_with_machine_code_has_no_reason():
     assert told(plain, 1) == []
     (lines, _, why, _), = told(two, 9)
     assert lines == (4, 5) and "set" in why
+
+
+BEHIND = """
+import numpy as np
+import pijit
+
+@pijit.jit
+def turned(n):
+    a = np.array([[1.0, 0.1], [0.0, 1.0]])
+    b = np.array([[float(n), 0.5]]) * 2.0 + 1.0
+    c = np.array([[1.0, b[0, 0]], [0.0, 1.0]])
+    s = 0.0
+    for k in range(n):
+        s += a[k % 2, 1] * c[0, 1]
+    return s
+
+for n in range(40, 60):
+    turned(n)
+assert [r["runs"] for r in pijit.explain(turned).regions if r["runs"]] == [20]
+"""
+
+
+def test_no_code_is_tried_for_before_what_has_none(tmp_path):
+    """Where a line that has no machine code comes before the loop, code is tried for behind it, once."""
+    script = tmp_path / "behind.py"
+    script.write_text(BEHIND)
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PIJIT_")} | {"PIJIT_LOG": "capture"}
+    out = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=60, check=True)
+    tried = [line for line in out.stderr.splitlines() if "turned: no region from line" in line]
+    assert 1 <= len(tried) <= 6, "\n".join(tried)

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "capture/regions/array_layouts.h"
+#include "region/parallel_loop.h"
+#include "runtime/products.h"
 
 namespace pijit::regions {
 
@@ -296,9 +298,13 @@ static int64_t product_of(int64_t which, int64_t where) {
                               columns ? b.strides(w)[1] : 0,
                               rows ? made->strides[0] : 0,
                               columns ? made->strides[static_cast<size_t>(rank) - 1] : 0};
-  clear_fp_flags();
-  product.loop(at, sizes, steps, product.data);
-  if (fp_flags() & kTold) return 0;
+  FpWatch watch;
+  if (product.fast)
+    shared_product({product.loop, product.data, {}}, at, sizes, steps, region::loop_threads(),
+                   region::share_among_threads);
+  else
+    product.loop(at, sizes, steps, product.data);
+  if (watch.raised() & kTold) return 0;
   return given(arena, std::move(made));
 }
 
@@ -389,6 +395,11 @@ static int64_t multiply(int64_t which) {
   char* at[] = {p.a.data(w), p.b.data(w), p.result.data()};
   const Py_ssize_t dims[] = {1, 1, n, 1};
   int64_t steps[] = {p.a.strides(w)[0], p.b.strides(w)[0]};
+  if (p.fast) {
+    clear_fp_flags();
+    dot_product(p.dtype, at[0], steps[0], at[1], steps[1], n, at[2]);
+    return !p.is_dot && (fp_flags() & kTold) != 0;
+  }
   std::array<std::optional<Block>, 2> copies;
   for (size_t k = 0; p.is_dot && k < 2; ++k) {
     if (n == 0 || steps[k] > 0 || (steps[k] == 0 && n == 1)) continue;

@@ -60,6 +60,8 @@ struct Product {
   Described a, b;
   std::array<int64_t, 8> words;
   bool is_dot = false;  // np.dot(), which copies some operands and tells of nothing
+  bool fast = false;    // numerics
+  DType dtype = DType::F64;
   int64_t itemsize = 0;
   alignas(16) std::array<char, 16> result;
 };
@@ -68,7 +70,8 @@ struct Product {
 struct MatrixProduct {
   UfuncLoop loop;
   void* data;
-  Statement made;  // its operands and result
+  Statement made;     // its operands and result
+  bool fast = false;  // numerics
 };
 
 // x[places] of one axis, or x[mask].

@@ -82,6 +82,7 @@ void RegionBuilder::note_leave(const Leave& l) {
   left.why = l.why;
   left.of_arrays = l.of_arrays;
   const bool inside = b_.loop_around(e_.own_instr()) >= 0;
+  if (because_.why.empty() && !inside && !branches_) because_.before = e_.own_instr();
   leaves_arrays_ |= inside && l.of_arrays;
   if (!because_.why.empty() && (because_in_loop_ || !inside)) return;
   because_in_loop_ = inside;
@@ -167,6 +168,7 @@ void RegionBuilder::fill(Pending p) {
       continue;
     }
     if (condition_ != kNoValue) {
+      branches_ = true;
       // the jump goes on with `now`, what is behind the instruction with `other_`
       // both go on in this function
       const int block = e_.block;
@@ -182,6 +184,7 @@ void RegionBuilder::fill(Pending p) {
       d_.f.blocks[block].otherwise = jumps_if_ ? other : taken;
       return;
     }
+    branches_ |= next != instr + 1;
     instr = next;
   }
 }
@@ -711,7 +714,7 @@ void RegionBuilder::for_iter(const BIn& in, Frame& f) {
 }  // namespace regions
 
 std::unique_ptr<Region> make_region(const Code& code, int instr, const Region::Frame& frame,
-                                    NoRegion* because) {
+                                    bool fast, NoRegion* because) {
   constexpr int kMostAttempts = 4;
   auto result = RegionKind::kInt;
   bool other_result = false;
@@ -719,6 +722,7 @@ std::unique_ptr<Region> make_region(const Code& code, int instr, const Region::F
   for (int attempt = 1;; ++attempt) {
     regions::RegionBuilder builder(code, instr, frame, kinds);
     builder.suppose_result(result);
+    if (fast) builder.allow_other_bits();
     kinds.begin();
     auto made = builder.build();
     if (kinds.asks_again() && attempt < kMostAttempts) continue;

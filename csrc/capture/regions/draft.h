@@ -7,7 +7,7 @@
 
 #include "capture/regions/abstract.h"
 #include "capture/regions/frames.h"
-#include "graph/scalar.h"
+#include "graph/op.h"
 
 namespace pijit::regions {
 
@@ -22,6 +22,7 @@ struct Array {
 // A step of what is computed of arrays.
 struct ArrayNode {
   SOp op = SOp::kInput;  // of the leaf
+  const OpDef* rule = nullptr;  // in the place of an operation of its own
   DType type = DType::F64;
   std::array<int, 3> args{-1, -1, -1};
   Av leaf;  // a kPart, or a number in a word of the type
@@ -133,6 +134,7 @@ class Draft {
   region::Function f;
   int64_t words = 0;
   bool stores = false;
+  bool fast = false;  // numerics
   bool sets_cells = false, reads_cells = false;  // its own function's; those of functions it calls
   std::map<int, Av> typed_sources;               // by source
   std::map<int, Array> arrays;                   // the same

@@ -167,9 +167,13 @@ struct NoRegion {
   int first_line = 0, last_line = 0;  // of the loop
   std::string why, help;
   bool given_up = false;  // it had one
+  // Where there is none, as this instruction comes before any branch and has no code; -1: other
+  // reasons.
+  int before = -1;
 };
 // Null: there is none, as `because` says.
+// `fast`: numerics.
 std::unique_ptr<Region> make_region(const Code& code, int instr, const Region::Frame& frame,
-                                    NoRegion* because);
+                                    bool fast, NoRegion* because);
 
 }  // namespace pijit

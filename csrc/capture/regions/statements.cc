@@ -71,6 +71,8 @@ std::optional<Av> dot(Emitter& e, const Av& given_a, const Av& given_b, bool is_
   made->a = {1, 0};
   made->b = {1, 4};
   made->is_dot = is_dot;
+  made->fast = e.d.fast;
+  made->dtype = element_type(d);
   made->itemsize = d.bytes;
   const int memory = words_of(e, made->words.data());
   describe(e, memory, 0, x);
@@ -164,6 +166,7 @@ std::optional<Av> matrix_product(Emitter& e, const Av& given_a, const Av& given_
   const Dtype* const types[] = {&d, &d, &d};
   made->loop = loop_of(numpy_attribute("matmul"), types, &made->data);
   if (!made->loop) return std::nullopt;
+  made->fast = e.d.fast;
   e.d.r->numpy = true;
   Statement& s = made->made;
   s.dtype = x.type;
@@ -182,6 +185,12 @@ Av power(Emitter& e, const Av& a, const Av& b) {
   if (!n.of_numpy() && n.kind == K::kInt && e.d.is_const(n.v[0], &by) && by == 2)
     if (array_dtype(e, a).base != K::kBool) return elementwise(e, numpy_attribute("square"), {a});
   const bool of_a = is_arrays(e, a);
+  const auto is_real = [&](const Av& v) {
+    return is_arrays(e, v) ? array_dtype(e, v).base == K::kFloat : e.d.typed(v).is_number();
+  };
+  if (e.d.fast && is_real(a) && is_real(b) &&
+      (of_a ? array_dtype(e, a) : array_dtype(e, b)).base == K::kFloat)
+    return elementwise(e, numpy_attribute("power"), {a, b});
   PyObject* const method = type_lookup(reinterpret_cast<PyTypeObject*>(numpy_attribute("ndarray")),
                                        py::object(str_of(of_a ? "__pow__" : "__rpow__")).ptr());
   return called_numpy(e, method, of_a ? std::vector{a, b} : std::vector{b, a}, nullptr);

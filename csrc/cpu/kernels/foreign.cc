@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "cpu/cpu.h"
+#include "cpu/parallel.h"
 #include "runtime/array.h"
 #include "runtime/foreign.h"
 #include "runtime/fp_status.h"
+#include "runtime/products.h"
 
 namespace pijit {
 namespace {
@@ -290,11 +292,13 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string*) {
   lies(m, n, x_turned);
   lies(n, p, y_turned);
   lies(m, p, false);
-  return fn_kernel([=](const void* const* x, void* out) {
+  return fn_kernel([=, fast = r.fast](const void* const* x, void* out) {
     keep_flags();
     char* at[] = {const_cast<char*>(static_cast<const char*>(x[0])),
                   const_cast<char*>(static_cast<const char*>(x[1])), static_cast<char*>(out)};
-    loop.function(at, counts.data(), steps.data(), loop.data);
+    if (!fast) return loop.function(at, counts.data(), steps.data(), loop.data);
+    shared_product(loop, at, counts.data(), steps.data(), max_threads(),
+                   [](int64_t n, auto& f) { parallel_for(n, 1, f); });
   });
 }
 
