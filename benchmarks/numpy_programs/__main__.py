@@ -23,11 +23,11 @@ WARM = 10
 NEAR = 1e-5  # of the largest number of a result
 
 
-def timed(run, args, seen=bits):
+def timed(run, args):
     args = copied(args)
     begin = time.perf_counter()
     result = run(*args)
-    return time.perf_counter() - begin, seen([result, args])
+    return time.perf_counter() - begin, [result, args]
 
 
 def distance(got, wanted):
@@ -51,23 +51,25 @@ def measured(program, rounds, jit, exact=True):
     jitted = jit(program.run)
 
     def run(f):
-        return timed(f, args, bits if exact else list)
+        return timed(f, args)
 
     def away(got):
-        return (0.0 if got == wanted else math.inf) if exact else distance(got, wanted)
+        return (0.0 if bits(got) == wanted else math.inf) if exact else distance(got, wanted)
 
     first, got = run(jitted)
     wanted = run(program.run)[1] if jitted is not program.run else got
+    wanted = bits(wanted) if exact else wanted
     far = away(got)
     for _ in range(WARM):
         far = max(far, away(run(jitted)[1]))
     plain, fast = math.inf, math.inf
     for _ in range(rounds):
+        for _ in range(3 if jitted is not program.run else 0):
+            plain = min(plain, run(program.run)[0])
         for _ in range(3):
-            if jitted is not program.run:
-                plain = min(plain, run(program.run)[0])
             took, got = run(jitted)
-            fast, far = min(fast, took), max(far, away(got))
+            fast = min(fast, took)
+        far = max(far, away(got))
     return far, plain, fast, first, jitted, wanted
 
 

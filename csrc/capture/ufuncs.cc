@@ -476,9 +476,9 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const bool same = std::all_of(types.begin(), types.end(), [&](DType t) { return t == types[0]; });
   auto loop = same && how == Applied::kByScalars ? loop_of_numbers(name, types[0]) : std::nullopt;
   const OwnOp* op = same && !loop ? own_op(name, types[0]) : nullptr;
-  const OpDef* const fast =
+  const FastUfunc* const fast =
       c.start_.fast && same && !op && is_float(types[0]) && types[0] == out && !scalar
-          ? fast_op(name)
+          ? fast_ufunc(name)
           : nullptr;
   if (!op && !fast && !loop) loop = loop_for(ufunc, types, out);
   if (!op && !fast && !loop) left_to_numpy(c, name);
@@ -494,7 +494,7 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   Graph& g = c.scope_->graph();
   const Val made = loop      ? by_loop(c, *loop, out, in)
                    : extreme ? quiet_extreme(g, *extreme, in[0], in[1])
-                   : fast    ? g.op(*fast, in, {})
+                   : fast    ? fast->value(g, in)
                              : g.op(OpTable::get().at(op->op), in, {});
   PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
   if (loop || fast || (is_float(types[0]) && op->sets_flags)) note_flags(c, made);

@@ -1,5 +1,7 @@
 #include "capture/regions/array_runs.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -125,42 +127,30 @@ bool is_in_order_of_c(const Described& o, const int64_t* w, int64_t itemsize) {
 constexpr std::array<int, kMostAxes> kOrderOfC{0, 1, 2, 3, 4, 5, 6, 7};
 static_assert(kMostAxes == 8);
 
-uint64_t word_at(const char* p) {
-  uint64_t w;
-  std::memcpy(&w, p, sizeof w);
-  return w;
+// Which of 32 places a mask has, as bits.
+uint32_t chosen_bits(const char* mask) {
+  const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask));
+  return ~static_cast<uint32_t>(
+      _mm256_movemask_epi8(_mm256_cmpeq_epi8(all, _mm256_setzero_si256())));
 }
-// Calls g(k) for each of n places that a mask has, or eight(k) for all from k on.
-template <class Eight, class G>
-void each_chosen(const char* mask, int64_t step, int64_t n, Eight eight, G g) {
-  constexpr uint64_t kAll = 0x0101010101010101;
+constexpr int64_t kBits = 32;
+// Calls g(k) for each of n places that a mask has, or all(k) for the 32 from k on.
+template <class All, class G>
+void each_chosen(const char* mask, int64_t step, int64_t n, All all, G g) {
   int64_t k = 0;
-  auto take = [&](uint64_t some, int64_t at) {
-    if (some == kAll)
-      eight(at);
+  for (; step == 1 && k + kBits <= n; k += kBits) {
+    uint32_t some = chosen_bits(mask + k);
+    if (some == UINT32_MAX)
+      all(k);
     else
-      for (; some; some &= some - 1) g(at + __builtin_ctzll(some) / 8);
-  };
-  // most masks have few places, or nearly all of them
-  for (; step == 1 && k + 32 <= n; k += 32) {
-    const uint64_t w[] = {word_at(mask + k), word_at(mask + k + 8), word_at(mask + k + 16),
-                          word_at(mask + k + 24)};
-    if ((w[0] | w[1] | w[2] | w[3]) == 0) continue;
-    for (int64_t i = 0; i < 4; ++i) take(w[i], k + 8 * i);
+      for (; some; some &= some - 1) g(k + __builtin_ctz(some));
   }
-  for (; step == 1 && k + 8 <= n; k += 8) take(word_at(mask + k), k);
   for (; k < n; ++k)
     if (mask[k * step]) g(k);
 }
 int64_t chosen(const char* mask, int64_t step, int64_t n) {
   int64_t count = 0, k = 0;
-  while (step == 1 && k + 32 <= n) {  // each byte of a word counts up to 255
-    std::array<uint64_t, 4> sums{};
-    for (int turn = 0; turn < 255 && k + 32 <= n; ++turn, k += 32)
-      for (size_t i = 0; i < 4; ++i) sums[i] += word_at(mask + k + 8 * static_cast<int64_t>(i));
-    for (uint64_t w : sums)
-      for (; w; w >>= 8) count += static_cast<int64_t>(w & 255);
-  }
+  for (; step == 1 && k + kBits <= n; k += kBits) count += __builtin_popcount(chosen_bits(mask + k));
   for (; k < n; ++k) count += mask[k * step] != 0;
   return count;
 }
@@ -347,15 +337,15 @@ static int64_t gathered_by(int64_t which, int64_t where) {
       std::memcpy(to, from + k * its, sizeof(T));
       to += sizeof(T);
     };
-    auto eight = [&](int64_t k) {
+    auto many = [&](int64_t k) {
       if (its != sizeof(T)) {
-        for (int64_t i = 0; i < 8; ++i) one(k + i);
+        for (int64_t i = 0; i < kBits; ++i) one(k + i);
         return;
       }
-      std::memcpy(to, from + k * its, 8 * sizeof(T));
-      to += 8 * sizeof(T);
+      std::memcpy(to, from + k * its, kBits * sizeof(T));
+      to += kBits * sizeof(T);
     };
-    each_chosen(mask, step, all, eight, one);
+    each_chosen(mask, step, all, many, one);
   };
   switch (s.itemsize) {
     case 16: take(std::array<int64_t, 2>{}); break;

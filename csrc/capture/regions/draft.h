@@ -5,9 +5,10 @@
 #include <memory>
 #include <optional>
 
+#include "capture/fast_ufuncs.h"
 #include "capture/regions/abstract.h"
 #include "capture/regions/frames.h"
-#include "graph/op.h"
+#include "graph/scalar.h"
 
 namespace pijit::regions {
 
@@ -22,7 +23,7 @@ struct Array {
 // A step of what is computed of arrays.
 struct ArrayNode {
   SOp op = SOp::kInput;  // of the leaf
-  const OpDef* rule = nullptr;  // in the place of an operation of its own
+  const FastUfunc* fast = nullptr;  // in op's place
   DType type = DType::F64;
   std::array<int, 3> args{-1, -1, -1};
   Av leaf;  // a kPart, or a number in a word of the type

@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "capture/fast_ufuncs.h"
 #include "capture/regions/numbers.h"
 #include "capture/regions/ufuncs.h"
-#include "graph/graph.h"
 #include "objects/ndarray.h"
 #include "python/convert.h"
 #include "runtime/guard.h"
@@ -197,11 +195,10 @@ constexpr Instruction kInstructions[] = {
     {"square", 1, SOp::kMul, true, true, true},
 };
 
-// What an op computes of each element.
-Av by_rule(Emitter& e, const OpDef& rule, DType t, const std::vector<int>& in) {
+Av by_fast(Emitter& e, const FastUfunc& fast, DType t, const std::vector<int>& in) {
   ArrayNode n;
   n.op = SOp::kCall1;
-  n.rule = &rule;
+  n.fast = &fast;
   n.type = t;
   std::copy(in.begin(), in.end(), n.args.begin());
   n.flags = true;
@@ -230,9 +227,9 @@ std::optional<Av> computed(Emitter& e, PyObject* ufunc, const std::vector<Av>& a
   const auto row = std::find_if(std::begin(kInstructions), std::end(kInstructions),
                                 [&](const Instruction& r) { return r.name == name; });
   const std::string told = str_cat("np.", name, "()");
-  const OpDef* const rule = e.d.fast ? fast_op(name) : nullptr;
+  const FastUfunc* const fast = e.d.fast ? fast_ufunc(name) : nullptr;
   const bool has_row = row != std::end(kInstructions);
-  if (!rule && !has_row) return std::nullopt;
+  if (!fast && !has_row) return std::nullopt;
   const auto operands = static_cast<size_t>(ufunc_fields(ufunc)->nin);
   if (operands != args.size() || operands > ArrayNode().args.size()) return std::nullopt;
   for (const Av& a : args)
@@ -245,14 +242,14 @@ std::optional<Av> computed(Emitter& e, PyObject* ufunc, const std::vector<Av>& a
   for (size_t k = 0; k < args.size(); ++k)
     if (types[k] != types[0]) return std::nullopt;
   if (types.back() != (has_row && row->compares ? dtype_of('?') : types[0])) return std::nullopt;
-  if (rule && !is_float(t)) return std::nullopt;
-  if (!rule && (t == DType::Bool ? !row->bools : is_float(t) ? !row->floats : !row->ints))
+  if (fast && !is_float(t)) return std::nullopt;
+  if (!fast && (t == DType::Bool ? !row->bools : is_float(t) ? !row->floats : !row->ints))
     return std::nullopt;
   std::vector<int> in;
   for (const Av& a : args)
     in.push_back(is_arrays(e, a) ? as_type(e, leaf(e, a), t)
                                  : number_leaf(e, num(e, a), dtype_of_element(t)));
-  return rule ? by_rule(e, *rule, t, in) : by_row(e, *row, t, in);
+  return fast ? by_fast(e, *fast, t, in) : by_row(e, *row, t, in);
 }
 
 Av settled(Emitter& e, const Av& a) { return a.kind == K::kArray ? made_array(e, a) : a; }
@@ -270,12 +267,10 @@ SVal BodyMaker::make(int k) {
     std::array<SVal, 3> in;
     for (size_t i = 0; i < 3; ++i)
       if (n.args[i] >= 0) in[i] = make(n.args[i]);
-    if (n.rule) {
-      const std::span given(in.data(), static_cast<size_t>(n.args[1] >= 0 ? 2 : 1));
-      v = build_scalar(body, *n.rule, {}, given, n.type);
-    } else {
+    if (n.fast)
+      v = n.fast->scalar(body, std::span(in.data(), n.args[1] >= 0 ? 2U : 1U), n.type);
+    else
       v = n.op == SOp::kCast ? s_cast(in[0], n.type) : body.op(n.op, n.type, in[0], in[1], in[2]);
-    }
   } else if (n.leaf.kind != K::kPart && n.type == DType::F64 && e_.d.is_const(n.leaf.v[0], &bits)) {
     v = body.bits(DType::F64, static_cast<uint64_t>(bits));
   } else {
