@@ -118,6 +118,7 @@ struct Function {
   std::vector<std::shared_ptr<ParallelLoop>> parallel;
   std::vector<int64_t> lengths;  // words of inputs that are 0 to kMostLength
   bool unrolled = false;         // it had more loops
+  bool any_order = false;        // floats may be added up in another one
   // Of code that threads run at a time: an input, the address of so many words of the thread's.
   int own_words = kNoValue;
   size_t own_words_used = 0;

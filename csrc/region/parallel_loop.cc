@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -263,7 +265,7 @@ class Sharing {
       took += block_took;
       // turns may take other times than those that were measured
       some = std::min(4 * n, turns_of(kBlockCost, block_took / static_cast<double>(n)));
-      if (!is_always() && loses(done, took)) break;
+      if (!is_always() && loses(n, block_took)) break;
     }
     if (done > 0 && took > 0)
       l_.cost = std::min(l_.cost, threads.count() * took / static_cast<double>(done));
@@ -292,10 +294,13 @@ class Sharing {
   // Other work may take the cores.
   bool loses(int64_t turns, double took) {
     constexpr double kGain = 0.9, kSome = 3 * kBlockCost;
-    const double alone = static_cast<double>(turns) * l_.cost;
-    if (alone < kSome || took < kGain * alone) return false;
-    l_.refused = kMostRefused;
-    return true;
+    l_.alone_ns += static_cast<double>(turns) * l_.cost;
+    l_.took += took;
+    if (l_.alone_ns < kSome) return false;
+    const bool so = l_.took >= kGain * l_.alone_ns;
+    if (so) l_.refused = kMostRefused;
+    l_.alone_ns = l_.took = 0;
+    return so;
   }
   // False: a turn would leave; what was stored is to be undone.
   bool block(int64_t turns) {
@@ -325,6 +330,7 @@ class Sharing {
       int64_t& word = buffer[ParallelLoop::kParams + k];
       if (l_.params[k] == ParallelLoop::kCounter) word += first;
       if (l_.params[k] == ParallelLoop::kSum) word = 0;
+      if (l_.params[k] == ParallelLoop::kRealSum) word = std::bit_cast<int64_t>(-0.0);
       if (l_.params[k] == ParallelLoop::kLast) word = nobodys();
     }
     if (l_.code->run(buffer) != 0) return false;
@@ -344,6 +350,9 @@ class Sharing {
           for (int64_t p = 0; p < parts; ++p)
             if (__builtin_add_overflow(after[k], end(p), &after[k])) return false;
           break;
+        case ParallelLoop::kRealSum:
+          if (!add_reals(k, parts, &after[k])) return false;
+          break;
         case ParallelLoop::kLast:
           for (int64_t p = parts; p-- > 0;)
             if (end(p) != nobodys()) {
@@ -361,6 +370,15 @@ class Sharing {
     }
     std::copy(after.begin(), after.end(), l_.words.begin() + ParallelLoop::kParams);
     return true;
+  }
+
+  // What is not finite only together is looked at turn by turn.
+  bool add_reals(size_t k, int64_t parts, int64_t* sum) const {
+    auto all = std::bit_cast<double>(*sum);
+    for (int64_t p = 0; p < parts; ++p)
+      all += std::bit_cast<double>(ends_[static_cast<size_t>(p) * params_ + k]);
+    *sum = std::bit_cast<int64_t>(all);
+    return std::isfinite(all);
   }
 
   ParallelLoop& l_;
@@ -397,6 +415,7 @@ static int64_t alone(ParallelLoop& l, int64_t turns) {
 int64_t turns_to_measure(int64_t which, int64_t turns, int64_t again) {
   constexpr double kTold = 2e4, kWorth = 6e4, kCompiling = 5e5, kLongest = 2e7;  // ns
   constexpr int64_t kLeast = 4;
+  constexpr unsigned kMeasures = 3;
   auto& l = *reinterpret_cast<ParallelLoop*>(which);
   if (!threads.count) return kAllTurns;
   if (is_always()) return again || turns < kLeast ? kAllTurns : 0;
@@ -411,14 +430,15 @@ int64_t turns_to_measure(int64_t which, int64_t turns, int64_t again) {
   if (again && l.given > 0) {
     const auto took = static_cast<double>(now() - l.began);
     if (took >= kTold || l.cost > 0) {
-      l.cost = took / static_cast<double>(l.given);
+      const double each = took / static_cast<double>(l.given);
+      l.cost = l.measured++ == 0 ? each : std::min(l.cost, each);
       l.given = 0;
     } else {
       l.given *= 4;
     }
   }
-  if (l.cost == 0) {
-    l.given = std::max<int64_t>(l.given, 1);
+  if (l.measured < kMeasures) {
+    l.given = l.cost > 0 ? static_cast<int64_t>(kTold / l.cost) + 1 : std::max<int64_t>(l.given, 1);
     if (l.given >= turns) return alone(l, 0);
     l.began = now();
     return l.given;

@@ -16,7 +16,7 @@ struct ParallelLoop {
   // after its turns; it leaves by another one where the loop would. In the loop's own words, the
   // first is how often it is not asked for its turns, as they are known to be short.
   static constexpr size_t kTurns = 0, kOwnWords = 1, kParams = 2, kNotAsked = kTurns;
-  enum Param : uint8_t { kCounter, kSum, kLast, kLastTruth };
+  enum Param : uint8_t { kCounter, kSum, kRealSum, kLast, kLastTruth };
 
   // Places in memory, as far as turns decide them: by nodes that come before their users.
   struct Node {
@@ -64,12 +64,14 @@ struct ParallelLoop {
 
   // --- what was seen of it
   std::unique_ptr<Code> code;
-  double cost = 0;               // ns of a turn of the loop itself; 0: not known
-  double spent = 0;              // ns that shares might have saved so far
-  unsigned alone = 0;            // times that it was asked and was short
-  int64_t began = 0, given = 0;  // turns that are being measured
-  unsigned refused = 0;          // calls in a row that did nothing
-  size_t shared = 0;             // turns that threads did
+  double cost = 0;                // ns of a turn of the loop itself; 0: not known
+  unsigned measured = 0;          // how often that was measured: the first times take longer
+  double took = 0, alone_ns = 0;  // ns that shares took of late, and the loop itself would take
+  double spent = 0;               // ns that shares might have saved so far
+  unsigned alone = 0;             // times that it was asked and was short
+  int64_t began = 0, given = 0;   // turns that are being measured
+  unsigned refused = 0;           // calls in a row that did nothing
+  size_t shared = 0;              // turns that threads did
 
   bool is_awaited() const {
     return mask != 0 && (*reinterpret_cast<const volatile uint32_t*>(words[poll]) & mask) != 0;

@@ -128,10 +128,12 @@ class Parallelizing : TurnPlaces {
   }
   // Which operand of a sum is the sum so far; -1: it is none.
   int sum_so_far(const Instr& in) {
-    if (in.op != Op::kIAdd && in.op != Op::kISub) return -1;
+    const bool reals = f_.any_order && (in.op == Op::kFAdd || in.op == Op::kFSub);
+    const bool adds = in.op == Op::kIAdd || in.op == Op::kFAdd;
+    if (!reals && in.op != Op::kIAdd && in.op != Op::kISub) return -1;
     const Origin a = origin(in.args[0]), b = origin(in.args[1]);
     if (a.param >= 0 && !a.other && b.param == -1) return 0;
-    return in.op == Op::kIAdd && b.param >= 0 && !b.other && a.param == -1 ? 1 : -1;
+    return adds && b.param >= 0 && !b.other && a.param == -1 ? 1 : -1;
   }
   Origin made_of(int v) {
     const Instr& in = at(v);
@@ -162,8 +164,9 @@ class Parallelizing : TurnPlaces {
       if (is_counter(params()[k])) {
         made_->params.push_back(ParallelLoop::kCounter);
       } else if (added_[k]) {
-        need(o.param == static_cast<int>(k) && !o.other && at(last).type == Type::kI64);
-        made_->params.push_back(ParallelLoop::kSum);
+        need(o.param == static_cast<int>(k) && !o.other);
+        made_->params.push_back(at(last).type == Type::kI64 ? ParallelLoop::kSum
+                                                            : ParallelLoop::kRealSum);
       } else {
         need(o.param == -1 || o.param == static_cast<int>(k));
         made_->params.push_back(at(last).type == Type::kB1 ? ParallelLoop::kLastTruth
@@ -176,6 +179,7 @@ class Parallelizing : TurnPlaces {
 
   void take_function() {
     Function& p = made_->function;
+    p.any_order = f_.any_order;
     p.add_block();
     p.exits.resize(2);
     auto input = [&](Type t, size_t word) {

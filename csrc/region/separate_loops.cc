@@ -23,14 +23,19 @@ int64_t kept_by(const Function& f, int from, int head) {
 }
 
 // Do both ends count on what the head tests? Then they end turns of one loop.
-bool end_the_same(const Function& f, int a, int b, int head) {
+bool end_the_same(const Function& f, const Flow& flow, int a, int b, int head) {
   const Block& h = f.blocks[static_cast<size_t>(head)];
-  if (h.condition == kNoValue) return false;
+  const Block* tests = &h;
+  while (tests->condition == kNoValue) {  // blocks that only this one leads to
+    const int next = tests->next.block;
+    if (next < 0 || next == head || flow.into(next).size() != 1) return false;
+    tests = &f.blocks[static_cast<size_t>(next)];
+  }
   auto edge = [&](int from) -> const Edge& {
     const Block& end = f.blocks[static_cast<size_t>(from)];
     return end.next.block == head ? end.next : end.otherwise;
   };
-  const Instr& test = f.instrs[static_cast<size_t>(h.condition)];
+  const Instr& test = f.instrs[static_cast<size_t>(tests->condition)];
   for (size_t k = 0; k < h.params.size(); ++k) {
     const int p = h.params[k], next = edge(a).args[k];
     if (next != edge(b).args[k] || (test.args[0] != p && test.args[1] != p)) continue;
@@ -51,7 +56,7 @@ bool separate(Function& f) {
                      [&](int a, int b) { return kept_by(f, a, l.head) > kept_by(f, b, l.head); });
     // the inner one changes fewer
     if (kept_by(f, ends[0], l.head) == kept_by(f, ends[1], l.head)) continue;
-    if (end_the_same(f, ends[0], ends[1], l.head)) continue;
+    if (end_the_same(f, flow, ends[0], ends[1], l.head)) continue;
     const int outer = f.add_block();
     Edge in{l.head, {}};
     for (size_t k = 0; k < f.blocks[static_cast<size_t>(l.head)].params.size(); ++k) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "region/ir.h"
@@ -39,11 +40,36 @@ class Simplifier {
         changed_ = true;
       }
     }
+    join_blocks();
     drop_dead();
     return changed_;
   }
 
  private:
+  // A block and what only it leads to, and always.
+  void join_blocks() {
+    std::vector<int> ways(f_.blocks.size());
+    const auto order = reverse_postorder(f_);
+    for (int b : order)
+      for (const Edge* e : {&f_.blocks[b].next, &f_.blocks[b].otherwise})
+        if (e->block >= 0) ++ways[e->block];
+    for (int b : order) {
+      Block& block = f_.blocks[b];
+      for (;;) {
+        const int next = block.next.block;
+        if (block.condition != kNoValue || block.exit != kNoExit || next <= 0 || next == b ||
+            ways[next] != 1 || !f_.blocks[next].params.empty())
+          break;
+        Block behind = std::exchange(f_.blocks[next], {});
+        block.instrs.insert(block.instrs.end(), behind.instrs.begin(), behind.instrs.end());
+        block.condition = behind.condition;
+        block.next = std::move(behind.next);
+        block.otherwise = std::move(behind.otherwise);
+        block.exit = behind.exit;
+        changed_ = true;
+      }
+    }
+  }
   int find(int v) {
     while (now_[v] != v) v = now_[v] = now_[now_[v]];
     return v;

@@ -13,7 +13,8 @@ namespace pijit::region {
 
 namespace {
 
-constexpr int64_t kBlock = 512;  // turns at a time
+// Turns at a time: where nothing is stored there is room for more.
+constexpr int64_t kBlock = 512, kWithoutStores = 2048;
 constexpr unsigned kTold = kFpInvalid | kFpDivide | kFpOverflow;
 
 int64_t size(DType t) { return static_cast<int64_t>(size_of(t)); }
@@ -82,6 +83,19 @@ bool add_up(T* sum, const T* x, int64_t n) {
   *sum = s;
   return true;
 }
+// In lanes.
+void add_in_any_order(double* sum, const double* x, int64_t n) {
+  typedef double Vector __attribute__((vector_size(32)));
+  constexpr int64_t kLanes = 4, kSums = 4;
+  Vector sums[kSums] = {};
+  int64_t k = 0;
+  for (; k + kSums * kLanes <= n; k += kSums * kLanes)
+    for (int64_t s = 0; s < kSums; ++s)
+      sums[s] += *reinterpret_cast<const Vector*>(x + k + s * kLanes);
+  for (; k < n; ++k) *sum += x[k];
+  const Vector all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  *sum += (all[0] + all[1]) + (all[2] + all[3]);
+}
 bool add_up(DType t, int64_t* sum, const char* x, int64_t n) {
   if (t == DType::I64) return add_up(sum, reinterpret_cast<const int64_t*>(x), n);
   return add_up(reinterpret_cast<double*>(sum), reinterpret_cast<const double*>(x), n);
@@ -89,7 +103,7 @@ bool add_up(DType t, int64_t* sum, const char* x, int64_t n) {
 
 const int64_t* places() {
   static const auto all = [] {
-    std::array<int64_t, kBlock> a{};
+    std::array<int64_t, kWithoutStores> a{};
     for (size_t k = 0; k < a.size(); ++k) a[k] = static_cast<int64_t>(k);
     return a;
   }();
@@ -111,7 +125,7 @@ class Runner {
     int64_t done = 0;
     if (is_apart(r_, words_, turns))
       while (turns - done >= r_.least() && !r_.is_awaited(words_)) {
-        const int64_t n = std::min(kBlock, turns - done);
+        const int64_t n = std::min(r_.stores.empty() ? kWithoutStores : kBlock, turns - done);
         if (!block(done, n)) break;
         done += n;
       }
@@ -130,18 +144,22 @@ class Runner {
     }
   }
   bool try_block(int64_t first, int64_t n) {
-    clear_fp_flags();
+    clear_own_fp_flags();
     for (size_t k = 0; k < r_.stores.size(); ++k)
       compute(*r_.stores[k].loop, first, 0, n, stored_[k].data(), size(r_.stores[k].type));
     std::array<int64_t, kMost> sums{}, lasts{};
     for (size_t k = 0; k < r_.sums.size(); ++k) {
       compute(*r_.sums[k].loop, first, 0, n, added_.data(), 8);
       sums[k] = words_[r_.sums[k].word];
-      if (!add_up(r_.sums[k].type, &sums[k], added_.data(), n)) return false;
+      if (r_.any_order && r_.sums[k].type == DType::F64)
+        add_in_any_order(reinterpret_cast<double*>(&sums[k]),
+                         reinterpret_cast<const double*>(added_.data()), n);
+      else if (!add_up(r_.sums[k].type, &sums[k], added_.data(), n))
+        return false;
     }
     for (size_t k = 0; k < r_.lasts.size(); ++k)
       compute(*r_.lasts[k].loop, first, n - 1, 1, reinterpret_cast<char*>(&lasts[k]), 8);
-    if (fp_flags() & kTold) return false;
+    if (own_fp_flags() & kTold) return false;
     for (size_t k = 0; k < r_.stores.size(); ++k) {
       const auto& s = r_.stores[k];
       const int64_t step = words_[s.word + 1];
@@ -189,9 +207,8 @@ class Runner {
   int64_t* const words_;
   int64_t turn_ = 0;
   static constexpr size_t kMost = VectorLoop::kMost;
-  using Memory = std::array<char, 8 * kBlock>;
-  alignas(64) std::array<Memory, kMost> stored_;
-  alignas(64) Memory added_;
+  alignas(64) std::array<std::array<char, 8 * kBlock>, kMost> stored_;
+  alignas(64) std::array<char, 8 * kWithoutStores> added_;
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ struct VectorLoop {
   };
   std::vector<Input> inputs;
   std::vector<Result> stores, sums, lasts;
+  bool any_order = false;  // of sums of floats
   size_t words = 0;
   std::vector<int64_t> memory;  // of the words, where no thread has its own
   // Calls in a row that did nothing, as turns need each other's results or would leave. Most later
@@ -39,7 +40,7 @@ struct VectorLoop {
   int64_t least() const {
     constexpr int64_t kFirst = 48, kEach = 16, kOfSums = 4;
     const auto results = static_cast<int64_t>(stores.size() + sums.size() + lasts.size());
-    return (kFirst + kEach * results) * (stores.empty() ? kOfSums : 1);
+    return (kFirst + kEach * results) * (stores.empty() && !any_order ? kOfSums : 1);
   }
   bool is_awaited(const int64_t* words) const {
     return mask != 0 && (*reinterpret_cast<const volatile uint32_t*>(words[poll]) & mask) != 0;

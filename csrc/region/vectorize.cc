@@ -28,13 +28,14 @@ class Vectorizing : ChainLoop {
   void run() {
     for (int v : chain_) look(v);
     find_lasts();
-    // sums of what is there are as fast one by one
-    constexpr auto kWorth = 4;
+    // sums of what is there are as fast one by one, where they are to be in order
+    const auto worth = f_.any_order || sums_some_ ? 0 : 4;
+    made_->any_order = f_.any_order;
     need(!made_->stores.empty() ||
          (!made_->sums.empty() &&
           std::count_if(body_.nodes.begin(), body_.nodes.end(), [](const SNode& n) {
             return n.op != SOp::kInput && n.op != SOp::kConst && n.op != SOp::kCast;
-          }) >= kWorth));
+          }) >= worth));
     place_code();
   }
 
@@ -231,6 +232,7 @@ class Vectorizing : ChainLoop {
       case Op::kSelect: return op(SOp::kSelect);
       case Op::kBToI:
       case Op::kIToF: return s_cast(arg(0), t);
+      case Op::kFBits: return body_.op(SOp::kBitcast, t, arg(0));
       case Op::kFRound32: return s_cast(s_cast(arg(0), DType::F32), DType::F64);
       case Op::kIDiv:
       case Op::kIMod: return divided(in, arg(0));
@@ -299,6 +301,7 @@ class Vectorizing : ChainLoop {
       } else if (const auto sum = sum_of(k)) {
         r.kind = Param::kNumber;
         r.word = result(&made_->sums, added(*sum));
+        sums_some_ |= sum->where.has_value();
         starts_.emplace_back(p, r.word);
       } else if (at(next).type == Type::kI64 && growth(next) == 1) {
         r.kind = Param::kGrows;
@@ -421,6 +424,7 @@ class Vectorizing : ChainLoop {
   SVal turn_;
   std::map<int, SVal> vectors_;
   std::vector<Range> ranges_;  // none: nobody asked
+  bool sums_some_ = false;     // turns alone, which processors guess wrongly
   std::vector<Body> results_;
   std::vector<std::pair<Instr, size_t>> accesses_;
   std::vector<std::pair<int, size_t>> numbers_, starts_;

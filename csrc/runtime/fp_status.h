@@ -6,6 +6,9 @@ namespace pijit {
 
 enum FpFlag : unsigned { kFpInvalid = 1, kFpDivide = 4, kFpOverflow = 8, kFpUnderflow = 16 };
 
+// Of code of ours alone, which raises all in one place.
+void clear_own_fp_flags();
+unsigned own_fp_flags();
 // This thread's flags. The x87's count: C libraries raise some there.
 void clear_fp_flags();
 unsigned fp_flags();

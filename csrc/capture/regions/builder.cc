@@ -62,6 +62,7 @@ std::unique_ptr<Region> RegionBuilder::build() {
   if (leaves_arrays_ && !d_.r->statements.empty()) return nullptr;
   region::optimize(d_.f);
   if (!region::has_loop(d_.f) && !d_.f.unrolled) return nullptr;
+  d_.f.any_order = d_.fast;
   region::prepare_loops(d_.f);
   d_.r->parallel = d_.f.parallel;
   d_.r->statements.insert(d_.r->statements.end(), d_.f.kept.begin(), d_.f.kept.end());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 
@@ -39,8 +40,8 @@ class CpuArrayLoop : public region::ArrayLoop {
     Axes a;
     collect(rank, dims, strides, &a);
     constexpr int64_t kForeignCost = 64;  // of a function's element
-    const std::shared_ptr<const InnerLoop> made = foreign_ ? nullptr : loop_for(a);
-    const InnerLoop* const loop = made.get();
+    std::shared_ptr<const InnerLoop> own;
+    const InnerLoop* const loop = foreign_ ? nullptr : loop_for(a, &own);
     const int64_t each =
         foreign_ ? kForeignCost : static_cast<int64_t>(inner_.body.size() + operands_);
     const int64_t cost = a.elements() * each;
@@ -113,30 +114,39 @@ class CpuArrayLoop : public region::ArrayLoop {
   }
 
   // Vectors are of elements side by side: others are brought together, some at a time.
-  std::shared_ptr<const InnerLoop> loop_for(const Axes& a) {
-    constexpr size_t kMost = 8;
+  // Made once for each kind of operands; `own` keeps what is of one run, as there are many kinds.
+  const InnerLoop* loop_for(const Axes& a, std::shared_ptr<const InnerLoop>* own) {
+    constexpr size_t kMost = 64;
     const auto& inner = a.strides[static_cast<size_t>(a.rank - 1)];
     const auto step = [&](size_t k) -> int64_t { return inner[k] != 0 || k + 1 == operands_; };
     const bool few = folds_ && a.dims[static_cast<size_t>(a.rank - 1)] < 64 &&
                      (a.dims[static_cast<size_t>(a.rank - 1)] - 1) % 16 < 8;
     const bool by_columns = sums_by_columns(a);
+    const auto fits = [&](const Made& m) {
+      bool so = m.few == few && m.by_columns == by_columns;
+      for (size_t k = 0; so && k < operands_; ++k) so = m.strides[k] == step(k);
+      return so;
+    };
+    if (const Made* const m = last_.load(std::memory_order_acquire); m && fits(*m))
+      return m->loop.get();
     std::lock_guard lock(mu_);
-    for (const Made& m : made_) {
-      bool fits = m.few == few && m.by_columns == by_columns;
-      for (size_t k = 0; fits && k < operands_; ++k) fits = m.strides[k] == step(k);
-      if (fits) return m.loop;
-    }
-    Made made{{}, few, by_columns, nullptr};
-    for (size_t k = 0; k < operands_; ++k) made.strides.push_back(step(k));
+    for (const auto& m : made_)
+      if (fits(*m)) {
+        last_.store(m.get(), std::memory_order_release);
+        return m->loop.get();
+      }
+    auto made = std::make_unique<Made>(Made{{}, few, by_columns, nullptr});
+    for (size_t k = 0; k < operands_; ++k) made->strides.push_back(step(k));
     InnerSpec s = inner_;
-    s.in_strides.assign(made.strides.begin(), made.strides.end() - 1);
-    s.out_strides = {made.strides.back()};
+    s.in_strides.assign(made->strides.begin(), made->strides.end() - 1);
+    s.out_strides = {made->strides.back()};
     s.few = few;
     s.by_columns = by_columns;
-    made.loop = make_inner_loop(s);
-    if (made_.size() == kMost) made_.erase(made_.begin());
+    made->loop = make_inner_loop(s);
+    if (made_.size() == kMost) return (*own = std::move(made->loop)).get();
     made_.push_back(std::move(made));
-    return made_.back().loop;
+    last_.store(made_.back().get(), std::memory_order_release);
+    return made_.back()->loop.get();
   }
 
   // Sums stay in registers where rows are few or short.
@@ -243,7 +253,8 @@ class CpuArrayLoop : public region::ArrayLoop {
   std::vector<int64_t> sizes_;  // bytes of an element
   InnerSpec inner_;
   std::mutex mu_;  // loops of regions may run on several threads
-  std::vector<Made> made_;
+  std::vector<std::unique_ptr<const Made>> made_;  // none goes before the loop does
+  std::atomic<const Made*> last_{nullptr};
 };
 
 std::unique_ptr<region::ArrayLoop> make_array_loop_here(region::ArrayLoopSpec s) {
