@@ -125,7 +125,23 @@ def test_config_is_checked():
         JitConfig(numerics="sloppy")
     with pytest.raises(TypeError, match="must be a JitConfig"):
         ms.jit(lambda x: x, jit_config={"numerics": "fast"})
+    with pytest.raises(ValueError, match="'numerics' must be"):
+        ms.jit(lambda x: x, numerics="sloppy")
     assert ms.jit(lambda x: x + 1, jit_config=JitConfig(jit_level="O0"))(Tensor([1.0])).asnumpy()[0] == 2
+
+
+def test_numerics_as_a_keyword():
+    x = ops.arange(-8.0, 8.0, 0.37)
+    silu = lambda x: ops.silu(x) * 1.5  # noqa: E731
+    fast = ms.jit(silu, jit_config=FAST)(x).asnumpy()
+    assert np.array_equal(ms.jit(silu, numerics="fast")(x).asnumpy(), fast)
+    assert np.array_equal(ms.jit(silu, numerics="exact", jit_config=FAST)(x).asnumpy(), silu(x).asnumpy())
+    assert not np.array_equal(fast, silu(x).asnumpy())
+
+    @ms.jit(numerics="fast")
+    def decorated(x):
+        return ops.silu(x) * 1.5
+    assert np.array_equal(decorated(x).asnumpy(), fast)
 
 
 def test_a_chain_of_functions_that_call_is_cut_into_loops():
