@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "objects/ndarray.h"
 #include "python/call_in_frame.h"
 
 namespace pijit {
@@ -22,6 +23,17 @@ bool keeps_frame(const py::object& f) {
   return PyFunction_Check(f.ptr()) &&
          is_one_of(text_of(reinterpret_cast<PyFunctionObject*>(f.ptr())->func_name),
                    {"set_trace", "currentframe"});
+}
+
+// ndarray.resize() raises where others hold the array, as it counts.
+bool resizes(const py::object& first, const py::object& second) {
+  if (!numpy_is_loaded()) return false;
+  auto is_array = [](PyObject* o) { return o && Py_TYPE(o) == library.ndarray.type(); };
+  if (first && second)
+    return first.is(library.ndarray_resize.object()) && is_array(second.ptr());
+  PyObject* const f = (first ? first : second).ptr();
+  return f && PyCFunction_Check(f) && is_array(PyCFunction_GET_SELF(f)) &&
+         std::string_view(reinterpret_cast<PyCFunctionObject*>(f)->m_ml->ml_name) == "resize";
 }
 
 }  // namespace
@@ -49,6 +61,7 @@ BreakStep::Outcome BreakStep::run(int pc) {
   if (code_.reflective && (in.op == Op::CALL || in.op == Op::CALL_KW || in.op == Op::CALL_EX) &&
       std::any_of(first, first + 2 - in.b, [](auto& f) { return f && keeps_frame(f); }))
     return kNotAlone;
+  if (in.op == Op::CALL && in.b == 0 && resizes(first[0], first[1])) return resize(pc, below);
   // What the instruction sees, and a handler keeps all the same, stays for it.
   const Handler* handler = code_.handler_of(pc);
   std::vector<py::object> kept;
@@ -86,6 +99,24 @@ BreakStep::Outcome BreakStep::run(int pc) {
     r.values.pop_back();
   }
   std::move(r.values.begin(), r.values.end(), std::back_inserter(stack_));
+  return kDone;
+}
+
+// Without a frame that holds variables once more.
+BreakStep::Outcome BreakStep::resize(int pc, size_t below) {
+  std::vector<PyObject*> given;
+  for (size_t k = below; k < stack_.size(); ++k)
+    if (stack_[k]) given.push_back(stack_[k].ptr());
+  PyObject* const names = code_.instrs[pc].obj;
+  const size_t named = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
+  PyObject* const r =
+      PyObject_Vectorcall(given[0], given.data() + 1, given.size() - 1 - named, names);
+  if (!r) {
+    add_traceback(code_, code_.instrs[pc].line);
+    return handle(pc);
+  }
+  stack_.resize(below);
+  stack_.push_back(py::reinterpret_steal<py::object>(r));
   return kDone;
 }
 

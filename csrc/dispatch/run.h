@@ -237,6 +237,7 @@ class BreakStep {
 
  private:
   py::object step_function(int pc, const std::vector<bool>& nulls);
+  Outcome resize(int pc, size_t below);
   const Target& target_;
   const CodeInfo& code_;
   Slots& slots_;

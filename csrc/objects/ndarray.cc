@@ -255,8 +255,8 @@ bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order_and_
   const NumpyApi& a = api();
   if (Py_TYPE(o) != a.ndarray) return false;
   const auto* f = ndarray_fields(o);
-  const int wanted = kNdAligned | (order == NdOrder::kC ? kNdC : kNdF) |
-                     (order_and_use & kNdStored ? kNdWriteable : 0);
+  const int wanted = kNdAligned | (order == NdOrder::kC ? kNdC : kNdF);
+  if (order_and_use & kNdStored && !is_written_quietly(f->flags)) return false;
   if (f->descr != a.descr[static_cast<int>(t.dtype)] || f->nd != t.shape.rank() ||
       (f->flags & wanted) != wanted)
     return false;

@@ -1,6 +1,7 @@
 // NumPy's arrays, scalars and ufuncs by their memory, as the C API of NumPy 2 fixes it. Neither its
 // headers nor its library are needed to build.
 #pragma once
+#include <climits>
 #include <optional>
 #include <span>
 
@@ -23,6 +24,10 @@ struct NdarrayFields {
 };
 inline NdarrayFields* ndarray_fields(PyObject* o) { return reinterpret_cast<NdarrayFields*>(o); }
 constexpr int kNdC = 1, kNdF = 2, kNdOwnData = 4, kNdAligned = 0x100, kNdWriteable = 0x400;
+constexpr int kNdWarns = INT_MIN;  // where it is written, as results of np.broadcast_arrays are
+constexpr bool is_written_quietly(int flags) {
+  return (flags & (kNdWriteable | kNdWarns)) == kNdWriteable;
+}
 
 // A loop of a ufunc over n elements: where operands lie, n, bytes from one element to the next.
 using UfuncLoop = void (*)(char** operands, const Py_ssize_t* n, const Py_ssize_t* steps,

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <unordered_map>
 
-#include "absl/container/flat_hash_map.h"
 #include "python/code.h"
 #include "python/names.h"
 
@@ -171,7 +171,7 @@ class Surroundings {
 
   const OurReferences ours_;
   Lasting lasting_{};
-  absl::flat_hash_map<PyObject*, Seen> seen_;
+  std::unordered_map<PyObject*, Seen> seen_;  // under tsan, CPython's headers and Abseil's disagree
   std::vector<PyObject*> todo_;
 };
 

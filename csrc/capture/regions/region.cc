@@ -242,8 +242,9 @@ BufferView array_view(PyObject* o, bool written) {
     delete b;
   });
   const bool text = is_narrow_text(o);
-  if (!text && !is_bytes(o) && !(numpy_is_loaded() && Py_TYPE(o) == library.ndarray.type()))
-    return view;
+  const bool array = numpy_is_loaded() && Py_TYPE(o) == library.ndarray.type();
+  if (!text && !is_bytes(o) && !array) return view;
+  if (array && written && !is_written_quietly(ndarray_fields(o)->flags)) return view;
   auto* b = new Py_buffer;
   const int flags = PyBUF_STRIDES | PyBUF_FORMAT | (written ? PyBUF_WRITABLE : 0);
   if (text ? PyBuffer_FillInfo(b, o, PyUnicode_DATA(o), PyUnicode_GET_LENGTH(o), true, flags) < 0

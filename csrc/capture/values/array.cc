@@ -160,17 +160,18 @@ V ArrayValue::in_place(Context& c, BinaryOp op, const V& other) {
 void ArrayValue::traverse(Visit visit) const { visit(base); }
 
 int ArrayValue::rebuild(Rebuilder& r) {
+  auto known = [&](const py::object& o) { return r.make<ConstantRecipe>(nullptr, o); };
   if (base) {
     const auto *part = ndarray_fields(obj.ptr()), *whole = ndarray_fields(base->obj.ptr());
-    auto known = [&](const py::object& o) { return r.make<ConstantRecipe>(nullptr, o); };
     const int of = r.recipe(base);
     return r.make<CallRecipe>(
         this, library.ndarray.object(),
         std::vector<int>{known(obj.attr("shape")), known(obj.attr("dtype")), of,
                          known(py::int_(part->data - whole->data)), known(obj.attr("strides"))});
   }
-  const int own = r.make<ConstantRecipe>(nullptr, obj);
-  return r.make<CallRecipe>(this, library.ndarray_copy.object(), std::vector<int>{own});
+  // in its own order of axes, which views of it count on
+  return r.make<CallRecipe>(this, library.ndarray_copy.object(),
+                            std::vector<int>{known(obj), known(str_of("K"))});
 }
 
 namespace {

@@ -322,7 +322,7 @@ void NdarrayValue::note_store(Context& c, const V& at, Val value) {
   c.check_effect(root);
   if (root->src < 0) return;
   if (c.sources_[root->src].kind == Source::kConst ||
-      !(ndarray_fields(root->obj.ptr())->flags & kNdWriteable))
+      !is_written_quietly(ndarray_fields(root->obj.ptr())->flags))
     c.give_up(Reason::kUnsupportedOperand, "an ndarray that cannot be written", Case::kNumpyArray);
   for (auto& g : c.guards_)
     if (g.kind == Guard::kNdarray && g.src == root->src) g.version |= kNdStored;

@@ -1,0 +1,100 @@
+"""Tests of other packages with each test function jitted, against the same ones plain.
+
+    python -m tests.python.jitted_tests [--jobs N] PACKAGE [PATTERN ...]
+
+PACKAGE is a module with tests, such as numpy._core; PATTERN: parts of the names of its test files. Both ways run in
+processes of their own. Exit status 1: a test passed plain, and does not jitted; its report is shown."""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+
+import pytest
+
+WAY = "PIJIT_JITTED_TESTS"  # "jitted" or "plain"
+SEEN = "PIJIT_TESTS_SEEN"  # the file that outcomes go to
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Of pytest: calls the test function, jitted."""
+    if os.environ.get(WAY) != "jitted":
+        return None
+    import pijit
+
+    bound = pyfuncitem.obj
+    f = getattr(bound, "__func__", bound)
+    if type(f) is not types.FunctionType:
+        return None
+    generated = getattr(f, "hypothesis", None)
+    if generated is not None:  # calls the test itself with what it generates
+        inner = generated.inner_test
+        if type(inner) is types.FunctionType:
+            generated.inner_test = pijit.jit(inner)
+        return None
+    jitted = pijit.jit(f)
+    given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    jitted(*([] if f is bound else [bound.__self__]), **given)
+    return True
+
+
+outcomes = {}
+
+
+def pytest_runtest_logreport(report):
+    """Of pytest: the worst of a test's steps counts."""
+    was = outcomes.get(report.nodeid, ("", ""))
+    if report.failed or (report.when == "call" and was[0] != "failed") or (report.skipped and not was[0]):
+        outcomes[report.nodeid] = report.outcome, report.longreprtext if report.failed else ""
+
+
+def pytest_sessionfinish(session):
+    if not hasattr(session.config, "workerinput") and os.environ.get(SEEN):
+        pathlib.Path(os.environ[SEEN]).write_text(json.dumps(outcomes))
+
+
+def seen(package, patterns, jobs, way, folder):
+    """What each test comes to, by its name."""
+    file = pathlib.Path(folder) / f"{way}.json"
+    root = pathlib.Path(__file__).parents[2]
+    env = {**os.environ, WAY: way, SEEN: str(file), "PYTHONPATH": str(root), "PIJIT_STRICT": "1"}
+    where = subprocess.run([sys.executable, "-c", f"import {package} as p; print(p.__path__[0])"], capture_output=True,
+                           text=True, check=True).stdout.strip()
+    files = sorted(str(f) for f in pathlib.Path(where).glob("**/tests/test_*.py")
+                   if not patterns or any(p in f.name for p in patterns))
+    out = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "tests.python.jitted_tests", "-p", "no:cacheprovider",
+                          "--noconftest" if not (pathlib.Path(where) / "conftest.py").exists() else "-q",
+                          "-n", str(jobs), *files],
+                         env=env, cwd=folder, capture_output=True, text=True)
+    if not file.exists():
+        sys.exit(f"{way}: pytest ended with {out.returncode}\n{out.stdout[-4000:]}{out.stderr[-4000:]}")
+    print(f"{way}: {out.stdout.strip().splitlines()[-1]}", flush=True)
+    return json.loads(file.read_text())
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.python.jitted_tests")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("package")
+    parser.add_argument("patterns", nargs="*")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        plain, jitted = (seen(options.package, options.patterns, options.jobs, way, folder)
+                         for way in ("plain", "jitted"))
+    worse = [name for name, (outcome, _) in plain.items()
+             if outcome != "failed" and jitted.get(name, ("missing", ""))[0] != outcome]
+    for name in worse:
+        print(f"\n--- {name}: {plain[name][0]} plain, {jitted.get(name, ('missing',))[0]} jitted\n"
+              f"{jitted.get(name, ('', ''))[1][-1500:]}")
+    print(f"{options.package}: {len(plain)} tests, {sum(o == 'failed' for o, _ in plain.values())} fail plain, "
+          f"{len(worse)} more jitted")
+    return 1 if worse or not plain else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
