@@ -13,7 +13,7 @@ export PYTHONPATH := $(CURDIR)
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
-  test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-clean-root test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
+  test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-clean-root test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-numpy test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit onednn wheels tag wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-inference bench-training bench-generation bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean venv-build venv-demo venv-test venv-dev
 all: build
@@ -200,6 +200,11 @@ test-linear: build-tests
 # CPython's own tests of the standard library, its modules jitted.
 test-cpython: build-tests
 	PIJIT_ALL_MODULES=1 $(PY) -m pytest -q tests/python/test_stdlib.py
+
+# NumPy's own tests, and those of scipy.special, with each test function jitted: no new failure.
+test-numpy: build-tests
+	set -e; for package in numpy._core numpy.lib numpy.linalg numpy.ma numpy.fft numpy.polynomial numpy.random scipy.special; do \
+	  $(PY) -m tests.python.jitted_tests --jobs $(JOBS) $$package; done
 
 # What a call costs on each CPython, in one run; those of 3.11 and of the environments that `make slice-python3.14` and the like made.
 bench-versions: build

@@ -3,6 +3,8 @@
 #include "capture/protocol/operands.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values.h"
+#include "objects/data.h"
+#include "objects/ndarray.h"
 
 namespace pijit::protocol {
 namespace {
@@ -76,6 +78,12 @@ std::optional<bool> identical(Context& c, const V& a, const V& b) {
     if (truth(a) && truth(b)) return std::nullopt;
     return false;
   }
+  // NumPy's truths are two objects in all
+  auto numpy_truth = [](const V& v) {
+    return numpy_is_loaded() && v->type() == numpy_scalar_type(DType::Bool);
+  };
+  if (numpy_truth(a) && numpy_truth(b))
+    return is_known(a) && is_known(b) ? std::optional(a->obj.ptr() == b->obj.ptr()) : std::nullopt;
   if (as<ScalarValue>(a) && as<ScalarValue>(b)) {  // one that varies may be the other, too
     if (a->type() != b->type()) return false;
     return std::nullopt;  // identity of numbers and strings is an accident
