@@ -84,7 +84,7 @@ std::optional<Val> summed_as(Context& c, Val x, const char* ufunc) {
   if (!type || !is_followed(*type)) return std::nullopt;
   if (*type == x.dtype()) return x;
   if (is_inexact(*type)) return std::nullopt;
-  return v_cast(x, *type);
+  return numpy_cast(x, *type);
 }
 
 // The op that folds in an order of its own, under numerics="fast"; null: there is none.
@@ -250,7 +250,7 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
     made = c.scope_->graph().op("numpy_loop", {x}, {Dim(*loop), *t});
     note_flags(c, made);
   } else if (x.dtype() != *t) {
-    made = v_cast(x, *t);
+    made = numpy_cast(x, *t);
     if (is_inexact(x.dtype())) note_flags(c, made);
   }
   return new_ndarray_value(c, made, a->axes, false);

@@ -270,13 +270,18 @@ Val in_order(Context& c, NdarrayValue* a, const std::vector<int>& axes) {
 
 }  // namespace
 
+Val numpy_cast(Val x, DType t) {
+  if (!is_bool(x.dtype()) || t != DType::U64) return v_cast(x, t);
+  return v_select(x, v_cast(v_const(x, 1.0), t), v_cast(v_const(x, 0.0), t));
+}
+
 std::vector<Val> values_of(Context& c, const std::vector<Given>& all,
                            const std::vector<DType>& types, const std::vector<int>& axes) {
   std::vector<Val> in;
   for (size_t k = 0; k < all.size(); ++k) {
     const Given& g = all[k];
     Val x = g.weak ? in_dtype(c, g.v, types[k]) : g.array ? in_order(c, g.array, axes) : g.number;
-    if (x.dtype() != types[k]) x = v_cast(x, types[k]);
+    if (x.dtype() != types[k]) x = numpy_cast(x, types[k]);
     in.push_back(x);
   }
   return in;
@@ -371,6 +376,12 @@ Val quiet_extreme(Graph& g, const Extreme& e, const Val& a, const Val& b) {
   return g.op("select", {g.op("logical_or", {wins, g.op("isnan", {a})}), a, b});
 }
 
+// Of bools, which may be any bytes.
+Val compared_truths(Graph& g, bool equal, const Val& a, const Val& b) {
+  const Val differ = g.op("logical_xor", {a, b});
+  return equal ? g.op("logical_not", {differ}) : differ;
+}
+
 // Does it go through its base backwards, or may it?
 bool goes_backwards(NdarrayValue* a) {
   auto is_backwards = [](const V& v) {
@@ -410,7 +421,7 @@ Val value_to_store(Context& c, const V& value, DType t) {
   const py::object can =
       py::handle(numpy_attribute("can_cast"))(g->spec, share(descr_of(t)), "safe");
   if (!can.ptr() || can.ptr() != Py_True) left_to_numpy(c, "ndarray.__setitem__");
-  return v_cast(x, t);
+  return numpy_cast(x, t);
 }
 
 void note_flags(Context& c, Val v) { c.raising_.push_back(v.id); }
@@ -495,7 +506,9 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const Val made = loop      ? by_loop(c, *loop, out, in)
                    : extreme ? quiet_extreme(g, *extreme, in[0], in[1])
                    : fast    ? fast->value(g, in)
-                             : g.op(OpTable::get().at(op->op), in, {});
+                   : is_bool(types[0]) && name.ends_with("equal")
+                       ? compared_truths(g, name == "equal", in[0], in[1])
+                       : g.op(OpTable::get().at(op->op), in, {});
   PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
   if (loop || fast || (is_float(types[0]) && op->sets_flags)) note_flags(c, made);
   return new_ndarray_value(c, made, axes, scalar);

@@ -493,6 +493,12 @@ PyObject** closure_of(PyObject* func, Py_ssize_t* n) {
   return c ? reinterpret_cast<PyTupleObject*>(c)->ob_item : nullptr;
 }
 
+PyObject* mro_of(PyTypeObject* t) {
+  static PyObject* const none = PyTuple_New(0);
+  if (!t->tp_mro && PyType_Ready(t) < 0) PyErr_Clear();
+  return t->tp_mro ? t->tp_mro : none;
+}
+
 PyObject* type_dict(PyTypeObject* t) {
 #if PY_VERSION_HEX >= 0x030C0000
   return PyType_GetDict(t);  // of a built-in type, each interpreter has a dict of its own

@@ -228,6 +228,9 @@ bool has_builtins(PyObject* globals);      // of their own, not those of the fra
 bool has_other_builtins(PyObject* func);
 PyObject** closure_of(PyObject* func, Py_ssize_t* n);
 PyObject* type_dict(PyTypeObject* t);  // new reference
+// The class and its bases, in the order in which attributes are looked up. A class in C that its
+// module never made ready is made so, as CPython does at its first attribute.
+PyObject* mro_of(PyTypeObject* t);
 bool instances_have_dict(PyTypeObject* t);
 // The dict of an instance, or null. New reference.
 PyObject* instance_dict(PyObject* o);

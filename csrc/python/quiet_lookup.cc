@@ -7,6 +7,7 @@
 #endif
 #undef Py_BUILD_CORE
 
+#include "python/code.h"
 #include "python/quiet_lookup.h"
 
 #include <algorithm>
@@ -209,8 +210,7 @@ uint64_t places_of_elements(PyObject* set) {
 }
 
 bool names_are_texts(PyTypeObject* t) {
-  PyObject* mro = t->tp_mro;
-  if (!mro) return false;
+  PyObject* const mro = mro_of(t);
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); ++k) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, k));
     if (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && base->tp_dict &&

@@ -19,9 +19,13 @@ import pytest
 
 # What they look at is how often objects are held (docs/differences.md).
 COUNT_REFERENCES = {
-    "test_array_array", "test___array___refcount", "test_check_reference", "test_refcount_dictionary_setting",
-    "test_structured_object_indexing", "test_view_discard_refcount", "test_ufunc_reduce_memoryleak",
-    "test_reduction_no_reference_leak", "test_frompyfunc_leaks", "test_for_reference_leak"}
+    "test___array___refcount", "test_array_array", "test_check_reference", "test_dtype_reference_leaks",
+    "test_for_reference_leak", "test_frompyfunc_leaks", "test_iter_object_arrays_conversions", "test_iter_refcount",
+    "test_nditer_multi_index_set_refcount", "test_partial_iteration_error", "test_reduce_casterrors",
+    "test_reduction_no_reference_leak", "test_refcount_dictionary_setting", "test_reference_leak",
+    "test_scalar_interface", "test_small_regressions", "test_structured_arrays_with_objects2",
+    "test_structured_object_create_delete", "test_structured_object_indexing", "test_structured_object_item_setting",
+    "test_take_object_fail", "test_ufunc_out_casterrors", "test_ufunc_reduce_memoryleak", "test_view_discard_refcount"}
 WAY = "PIJIT_JITTED_TESTS"  # "jitted" or "plain"
 SEEN = "PIJIT_TESTS_SEEN"  # the file that outcomes go to
 

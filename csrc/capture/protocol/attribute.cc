@@ -423,8 +423,9 @@ void set_class_attribute(Context& c, const V& v, PyObject* name, const V& value)
 V written_class_attribute(Context& c, PyTypeObject* t, const std::string& name) {
   if (c.class_writes_.empty()) return nullptr;
   const py::str key = str_of(name);
-  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(t->tp_mro); ++k) {
-    PyObject* base = PyTuple_GET_ITEM(t->tp_mro, k);
+  PyObject* const mro = mro_of(t);
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); ++k) {
+    PyObject* base = PyTuple_GET_ITEM(mro, k);
     if (auto w = c.class_writes_.find({base, name}); w != c.class_writes_.end()) return w->second;
     PyObject* own = reinterpret_cast<PyTypeObject*>(base)->tp_dict;
     if (own && PyDict_Contains(own, key.ptr()) == 1) return nullptr;

@@ -64,8 +64,9 @@ int InstanceValue::rebuild(Rebuilder& r) {
 }
 
 bool bare_class(PyTypeObject* t) {
-  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(t->tp_mro); ++k) {  // else C code has its say
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(t->tp_mro, k));
+  PyObject* const mro = mro_of(t);
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); ++k) {  // else C code has its say
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, k));
     if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && base != &PyBaseObject_Type) return false;
   }
   return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) && Py_TYPE(t)->tp_call == PyType_Type.tp_call &&

@@ -17,7 +17,7 @@ std::optional<V> SuperValue::getattr(Context& c, PyObject* name) {
   const bool of_class =
       own && PyType_IsSubtype(own, reinterpret_cast<PyTypeObject*>(cls->obj.ptr()));
   if (of_class) c.guard_class(own);
-  PyObject* mro = (of_class ? own : self->type())->tp_mro;
+  PyObject* const mro = mro_of(of_class ? own : self->type());
   bool behind = false;
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); ++k) {
     PyObject* base = PyTuple_GET_ITEM(mro, k);

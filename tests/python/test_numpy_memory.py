@@ -1,5 +1,5 @@
-"""Arrays that a function makes of constants, in Fortran's order and C's; ndarray.resize(), which counts references; and
-arrays that warn where they are written."""
+"""Arrays that a function makes of constants, in Fortran's order and C's; ndarray.resize(), which counts references;
+arrays that warn where they are written; and bools of any bytes."""
 
 import gc
 import warnings
@@ -216,3 +216,40 @@ def test_arrays_that_warn_where_they_are_written(f, first):
     jitted = pijit.jit(through_views)
     for _ in range(3):
         assert told(jitted, 2) == told(through_views, 2)
+
+
+TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "complex128",
+         "bool")
+OF_BOOLS = [f"a.astype(np.{t})" for t in TYPES] + [
+    "a & b", "a | b", "a ^ b", "~a", "np.logical_and(a, b)", "np.logical_not(a)", "np.logical_xor(a, b)", "a == b", "a != b",
+    "a < b", "np.maximum(a, b)", "a + b", "a * b", "a + x", "a * x", "a.sum()", "a.mean()", "a.any(), a.all()",
+    "np.cumsum(a)", "np.where(a, x, -x)", "x[a]", "a[1] == True, bool(a[2])", "a + u", "a == 1", "np.count_nonzero(a)"]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("expression", OF_BOOLS)
+def test_bools_of_any_bytes(expression):
+    for text in (f"def f(a, b, x, u):\n    return {expression}\n",
+                 f"def f(a, b, x, u):\n    for _ in range(2):\n        y = {expression}\n    return y\n"):
+        space = {"np": np}
+        exec(compile(text, "<bools>", "exec"), space)
+        jitted = pijit.jit(space["f"])
+        for n in (1, 9):
+            a = np.tile(np.array([0, 3, -7, 1, 2, 0, -128, 64], np.int8), n).view(bool)
+            x = np.arange(8.0 * n) + 1
+            args = a, a[::-1].copy(), x, x.astype(np.uint64)
+            for _ in range(2):
+                got, wanted = jitted(*args), space["f"](*args)
+                for g, w in zip(*(r if isinstance(r, tuple) else (r,) for r in (got, wanted)), strict=True):
+                    assert type(g) is type(w) and np.asarray(g).dtype == np.asarray(w).dtype
+                    assert np.array_equal(np.asarray(g), np.asarray(w)), (g, w)
+
+
+def test_identity_of_truths():
+    def f(a, b):
+        return (np.isclose(a, b) is np.False_, np.isclose(a, b) is np.True_, (np.float64(a) > b) is np.False_,
+                (np.array([1, 2])[0] == 1) is np.True_, np.bool_(a == b) is not np.True_)
+    jitted = pijit.jit(f)
+    for args in ((np.inf, -np.inf), (1.0, 1.0), (2.0, 1.0)):
+        for _ in range(3):
+            assert jitted(*args) == f(*args)
