@@ -79,7 +79,7 @@ class Tracer final : public Context {
   bool returned_ = false;
   V return_value_;
   V yielded_;
-  V import_module(Frame& f, const std::string& name, bool top, int64_t level);
+  V import_module(Frame& f, const std::string& name, const V& from, int64_t level);
   // Generators that run code when they are dropped half-way: nobody here would see when.
   std::vector<V> cleaning_;
   Lifetimes lifetimes{*this};

@@ -376,10 +376,13 @@ Val quiet_extreme(Graph& g, const Extreme& e, const Val& a, const Val& b) {
   return g.op("select", {g.op("logical_or", {wins, g.op("isnan", {a})}), a, b});
 }
 
-// Of bools, which may be any bytes.
-Val compared_truths(Graph& g, bool equal, const Val& a, const Val& b) {
-  const Val differ = g.op("logical_xor", {a, b});
-  return equal ? g.op("logical_not", {differ}) : differ;
+// Of bools, which may be any bytes. Null: it is another ufunc.
+Val compared_truths(Graph& g, std::string_view ufunc, const std::vector<Val>& in) {
+  constexpr std::pair<std::string_view, bool> kRows[] = {{"equal", true}, {"not_equal", false}};
+  const auto* row = std::ranges::find(kRows, ufunc, [](auto& r) { return r.first; });
+  if (row == std::end(kRows) || !is_bool(in[0].dtype())) return {};
+  const Val differ = g.op("logical_xor", {in[0], in[1]});
+  return row->second ? g.op("logical_not", {differ}) : differ;
 }
 
 // Does it go through its base backwards, or may it?
@@ -503,12 +506,12 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const std::vector<Val> in = values_of(c, all, types, axes);
   const auto* extreme = op && is_float(out) ? extreme_named(name) : nullptr;
   Graph& g = c.scope_->graph();
-  const Val made = loop      ? by_loop(c, *loop, out, in)
+  const Val truths = loop ? Val{} : compared_truths(g, name, in);
+  const Val made = truths.b  ? truths
+                   : loop    ? by_loop(c, *loop, out, in)
                    : extreme ? quiet_extreme(g, *extreme, in[0], in[1])
                    : fast    ? fast->value(g, in)
-                   : is_bool(types[0]) && name.ends_with("equal")
-                       ? compared_truths(g, name == "equal", in[0], in[1])
-                       : g.op(OpTable::get().at(op->op), in, {});
+                             : g.op(OpTable::get().at(op->op), in, {});
   PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
   if (loop || fast || (is_float(types[0]) && op->sets_flags)) note_flags(c, made);
   return new_ndarray_value(c, made, axes, scalar);

@@ -494,9 +494,8 @@ PyObject** closure_of(PyObject* func, Py_ssize_t* n) {
 }
 
 PyObject* mro_of(PyTypeObject* t) {
-  static PyObject* const none = PyTuple_New(0);
   if (!t->tp_mro && PyType_Ready(t) < 0) PyErr_Clear();
-  return t->tp_mro ? t->tp_mro : none;
+  return t->tp_mro ? t->tp_mro : PyBaseObject_Type.tp_mro;
 }
 
 PyObject* type_dict(PyTypeObject* t) {

@@ -23,7 +23,8 @@ COUNT_REFERENCES = {
     "test_for_reference_leak", "test_frompyfunc_leaks", "test_iter_object_arrays_conversions", "test_iter_refcount",
     "test_nditer_multi_index_set_refcount", "test_partial_iteration_error", "test_reduce_casterrors",
     "test_reduction_no_reference_leak", "test_refcount_dictionary_setting", "test_reference_leak",
-    "test_scalar_interface", "test_small_regressions", "test_structured_arrays_with_objects2",
+    "test_scalar_interface", "test_sf_error_special_refcount", "test_small_regressions",
+    "test_structured_arrays_with_objects2",
     "test_structured_object_create_delete", "test_structured_object_indexing", "test_structured_object_item_setting",
     "test_take_object_fail", "test_ufunc_out_casterrors", "test_ufunc_reduce_memoryleak", "test_view_discard_refcount"}
 WAY = "PIJIT_JITTED_TESTS"  # "jitted" or "plain"
@@ -77,8 +78,8 @@ def seen(package, patterns, jobs, way, folder):
     where, top = (pathlib.Path(importlib.import_module(p).__path__[0]) for p in (package, package.split(".")[0]))
     files = sorted(str(f) for f in where.glob("**/tests/test_*.py")
                    if not patterns or any(p in f.name for p in patterns))
-    out = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "tests.python.jitted_tests", "-p", "no:cacheprovider",
-                          "--confcutdir", str(top), "-n", str(jobs), *files],
+    out = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "tests.python.jitted_tests", "-p",
+                          "no:cacheprovider", "--confcutdir", str(top), "-n", str(jobs), *files],
                          env=env, cwd=folder, capture_output=True, text=True)
     if not file.exists():
         sys.exit(f"{way}: pytest ended with {out.returncode}\n{out.stdout[-4000:]}{out.stderr[-4000:]}")

@@ -1,4 +1,4 @@
-"""Imports in captured functions of what was not imported before, and classes in C that their module never made ready."""
+"""Imports in captured functions of what was not imported before, and classes in C that were never made ready."""
 
 import importlib.util
 import subprocess

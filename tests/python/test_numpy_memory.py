@@ -20,7 +20,8 @@ MAKES = ["np.empty((2, 3), order='F') * 0 + 1", "np.zeros((2, 3), order='F')", "
          "np.ones((2, 3), order='F').T", "np.ones((2, 3), order='F')[::-1]", "np.zeros((0, 3), order='F')",
          "np.ones((2, 3), bool, order='F')", "np.ones((2, 3), complex, order='F')", "np.array([3.0], order='F')",
          "np.concatenate([np.ones((2, 1), order='F'), np.zeros((2, 2), order='F')], axis=1)"]
-USES = {"returned": "return a", "behind a break": "STOP(a)\n    return a", "in a list": "return [a, a], a.flags.f_contiguous",
+USES = {"returned": "return a", "behind a break": "STOP(a)\n    return a",
+        "in a list": "return [a, a], a.flags.f_contiguous",
         "copied": "return a.copy('K'), a.copy(), a + 1", "ravelled": "return a.ravel('K'), a.ravel()",
         "a part": "return a[..., :1], a.T", "stored in": "a[...] = 2\n    return a",
         "stored in behind a break": "STOP(1)\n    a[...] = 2\n    return a",
@@ -144,7 +145,8 @@ def outcome(f, args):
 
 @pytest.mark.parametrize("f, args", [(of_variable, (6,)), (of_argument, None), (in_a_loop, (4,)), (shown_twice, (4,)),
                                      (with_a_view, (4,)), (of_objects, ()), (by_a_method, (3,)), (unchecked, (5,)),
-                                     (caught, (3,)), (grown, (9,)), (resized, (3,))], ids=lambda x: getattr(x, "__name__", ""))
+                                     (caught, (3,)), (grown, (9,)), (resized, (3,))],
+                         ids=lambda x: getattr(x, "__name__", ""))
 def test_resize_counts_as_plainly(f, args):
     jitted = pijit.jit(f)
     for _ in range(3):
@@ -221,7 +223,8 @@ def test_arrays_that_warn_where_they_are_written(f, first):
 TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "complex128",
          "bool")
 OF_BOOLS = [f"a.astype(np.{t})" for t in TYPES] + [
-    "a & b", "a | b", "a ^ b", "~a", "np.logical_and(a, b)", "np.logical_not(a)", "np.logical_xor(a, b)", "a == b", "a != b",
+    "a & b", "a | b", "a ^ b", "~a", "np.logical_and(a, b)", "np.logical_not(a)", "np.logical_xor(a, b)", "a == b",
+    "a != b",
     "a < b", "np.maximum(a, b)", "a + b", "a * b", "a + x", "a * x", "a.sum()", "a.mean()", "a.any(), a.all()",
     "np.cumsum(a)", "np.where(a, x, -x)", "x[a]", "a[1] == True, bool(a[2])", "a + u", "a == 1", "np.count_nonzero(a)"]
 

@@ -65,17 +65,7 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
     }
     case Op::IMPORT_NAME: {
       const V from = f.pop(), level = f.pop();
-      const V module =
-          import_module(f, text_of(in.obj), is_none(from), as_int(*this, level).value_or(-1));
-      // a package's modules come with the import that asks for them first
-      PyObject* const names_here = PyModule_GetDict(module->obj.ptr());
-      if (!is_none(from) && found_in(names_here, str_of("__path__").ptr()))
-        for (auto& name : from->parts(*this))
-          if (!found_in(names_here, name->obj.ptr()))
-            give_up(Reason::kUnsupportedOpcode,
-                    str_cat("first import of ", text_of(in.obj), ".", text_of(name->obj.ptr())),
-                    Case::kImport);
-      st.push_back(module);
+      st.push_back(import_module(f, text_of(in.obj), from, as_int(*this, level).value_or(-1)));
       break;
     }
     case Op::IMPORT_FROM: st.push_back(protocol::attribute(*this, st.back(), in.obj)); break;

@@ -218,7 +218,7 @@ V Tracer::run_inlined(Frame& f) {
 }
 
 // An import of what is imported already finds it in sys.modules and does nothing else.
-V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t level) {
+V Tracer::import_module(Frame& f, const std::string& name, const V& from, int64_t level) {
   PyObject* const hook = names.import;
   PyObject* import = found_in(builtins_of(f.globals), hook);
   if (level != 0 || import != library.import_function.ptr())
@@ -237,8 +237,18 @@ V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t lev
     return wrap(m, add_source({Source::kDictItem, src, 0, key}));
   };
   const V whole = loaded(name);
-  const size_t dot = name.find('.');
-  return top && dot != std::string::npos ? loaded(name.substr(0, dot)) : whole;
+  if (is_none(from)) {
+    const size_t dot = name.find('.');
+    return dot != std::string::npos ? loaded(name.substr(0, dot)) : whole;
+  }
+  // a package's modules come with the import that asks for them first
+  PyObject* const held = PyModule_GetDict(whole->obj.ptr());
+  if (found_in(held, str_of("__path__").ptr()))
+    for (auto& part : from->parts(*this))
+      if (!found_in(held, part->obj.ptr()))
+        give_up(Reason::kUnsupportedOpcode,
+                str_cat("first import of ", name, ".", text_of(part->obj.ptr())), Case::kImport);
+  return whole;
 }
 
 int Tracer::place() {

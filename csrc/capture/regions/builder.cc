@@ -21,8 +21,9 @@ constexpr size_t kMostBlocks = 400;    // of a region
 constexpr size_t kMostInstrs = 12000;  // of its code
 
 RegionBuilder::RegionBuilder(const Code& code, int instr, const Region::Frame& frame,
-                             ListKinds& kinds)
+                             ListKinds& kinds, bool fast)
     : d_(frame, kinds), b_(e_, code, frame.func) {
+  d_.fast = fast;
   d_.r->instr = instr;
   d_.r->slots = frame.slots.size();
   d_.r->stack = frame.stack.size();
@@ -721,9 +722,8 @@ std::unique_ptr<Region> make_region(const Code& code, int instr, const Region::F
   bool other_result = false;
   regions::ListKinds kinds;
   for (int attempt = 1;; ++attempt) {
-    regions::RegionBuilder builder(code, instr, frame, kinds);
+    regions::RegionBuilder builder(code, instr, frame, kinds, fast);
     builder.suppose_result(result);
-    if (fast) builder.allow_other_bits();
     kinds.begin();
     auto made = builder.build();
     if (kinds.asks_again() && attempt < kMostAttempts) continue;

@@ -11,13 +11,14 @@ namespace pijit::regions {
 
 class RegionBuilder {
  public:
-  RegionBuilder(const Code& code, int instr, const Region::Frame& frame, ListKinds& kinds);
+  // `fast`: numerics.
+  RegionBuilder(const Code& code, int instr, const Region::Frame& frame, ListKinds& kinds,
+                bool fast);
 
   std::unique_ptr<Region> build();
   // The kind of the result of a function that calls itself, where another was supposed.
   std::optional<RegionKind> other_result() const { return other_result_; }
   void suppose_result(RegionKind kind) { result_ = kind; }
-  void allow_other_bits() { d_.fast = true; }  // numerics="fast"
   NoRegion why_not() const { return because_; }
 
  private:
@@ -81,7 +82,7 @@ class RegionBuilder {
   std::vector<Av> operands_;
   NoRegion because_;
   bool because_in_loop_ = false;
-  bool branches_ = false;  // what was followed so far
+  bool branches_ = false;       // what was followed so far
   bool leaves_arrays_ = false;  // in a loop, for what is computed of whole arrays
   // while an instruction is followed
   int next_body_ = -1;
