@@ -28,19 +28,29 @@ Val FastUfunc::value(Graph& g, std::span<const Val> in) const {
 }
 
 const FastUfunc* fast_ufunc(std::string_view name) {
-  static constexpr FastUfunc kAll[] = {
-      {"exp", "exp"},           {"exp2", "exp2"},
-      {"expm1", "expm1"},       {"log", "log", true},
-      {"log2", "log2", true},   {"log10", "log10", true},
-      {"log1p", "log1p", true}, {"sin", "sin"},
-      {"cos", "cos"},           {"tan", "tan"},
-      {"arcsin", "asin"},       {"arccos", "acos"},
-      {"arctan", "atan"},       {"arctan2", "atan2"},
-      {"sinh", "sinh"},         {"cosh", "cosh"},
-      {"tanh", "tanh"},         {"arcsinh", "asinh"},
-      {"arccosh", "acosh"},     {"arctanh", "atanh", true},
-      {"cbrt", "cbrt"},         {"power", "pow", true},
-      {"float_power", "pow", true}};
+  static constexpr FastUfunc kAll[] = {{"exp", "exp"},
+                                       {"exp2", "exp2"},
+                                       {"expm1", "expm1"},
+                                       {"log", "log", true},
+                                       {"log2", "log2", true},
+                                       {"log10", "log10", true},
+                                       {"log1p", "log1p", true},
+                                       {"sin", "sin"},
+                                       {"cos", "cos"},
+                                       {"tan", "tan"},
+                                       {"arcsin", "asin"},
+                                       {"arccos", "acos"},
+                                       {"arctan", "atan"},
+                                       {"arctan2", "atan2"},
+                                       {"sinh", "sinh"},
+                                       {"cosh", "cosh"},
+                                       {"tanh", "tanh"},
+                                       {"arcsinh", "asinh"},
+                                       {"arccosh", "acosh"},
+                                       {"arctanh", "atanh", true},
+                                       {"cbrt", "cbrt"},
+                                       {"power", "pow", true},
+                                       {"float_power", "pow", true}};
   const auto* row = std::ranges::find(kAll, name, &FastUfunc::name);
   return row == std::end(kAll) ? nullptr : row;
 }

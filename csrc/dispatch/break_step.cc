@@ -29,8 +29,7 @@ bool keeps_frame(const py::object& f) {
 bool resizes(const py::object& first, const py::object& second) {
   if (!numpy_is_loaded()) return false;
   auto is_array = [](PyObject* o) { return o && Py_TYPE(o) == library.ndarray.type(); };
-  if (first && second)
-    return first.is(library.ndarray_resize.object()) && is_array(second.ptr());
+  if (first && second) return first.is(library.ndarray_resize.object()) && is_array(second.ptr());
   PyObject* const f = (first ? first : second).ptr();
   return f && PyCFunction_Check(f) && is_array(PyCFunction_GET_SELF(f)) &&
          std::string_view(reinterpret_cast<PyCFunctionObject*>(f)->m_ml->ml_name) == "resize";

@@ -150,7 +150,8 @@ void each_chosen(const char* mask, int64_t step, int64_t n, All all, G g) {
 }
 int64_t chosen(const char* mask, int64_t step, int64_t n) {
   int64_t count = 0, k = 0;
-  for (; step == 1 && k + kBits <= n; k += kBits) count += __builtin_popcount(chosen_bits(mask + k));
+  for (; step == 1 && k + kBits <= n; k += kBits)
+    count += __builtin_popcount(chosen_bits(mask + k));
   for (; k < n; ++k) count += mask[k * step] != 0;
   return count;
 }

@@ -22,7 +22,7 @@ struct Array {
 
 // A step of what is computed of arrays.
 struct ArrayNode {
-  SOp op = SOp::kInput;  // of the leaf
+  SOp op = SOp::kInput;             // of the leaf
   const FastUfunc* fast = nullptr;  // in op's place
   DType type = DType::F64;
   std::array<int, 3> args{-1, -1, -1};
@@ -135,7 +135,7 @@ class Draft {
   region::Function f;
   int64_t words = 0;
   bool stores = false;
-  bool fast = false;  // numerics
+  bool fast = false;                             // numerics
   bool sets_cells = false, reads_cells = false;  // its own function's; those of functions it calls
   std::map<int, Av> typed_sources;               // by source
   std::map<int, Array> arrays;                   // the same

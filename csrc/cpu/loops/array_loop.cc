@@ -252,7 +252,7 @@ class CpuArrayLoop : public region::ArrayLoop {
   const bool folds_, sums_;
   std::vector<int64_t> sizes_;  // bytes of an element
   InnerSpec inner_;
-  std::mutex mu_;  // loops of regions may run on several threads
+  std::mutex mu_;                                  // loops of regions may run on several threads
   std::vector<std::unique_ptr<const Made>> made_;  // none goes before the loop does
   std::atomic<const Made*> last_{nullptr};
 };
