@@ -229,7 +229,7 @@ OF_BOOLS = [f"a.astype(np.{t})" for t in TYPES] + [
     "np.cumsum(a)", "np.where(a, x, -x)", "x[a]", "a[1] == True, bool(a[2])", "a + u", "a == 1", "np.count_nonzero(a)"]
 
 
-@pytest.mark.kernels
+# Of generated code: what tests run in its place takes bools as 0 and 1.
 @pytest.mark.parametrize("expression", OF_BOOLS)
 def test_bools_of_any_bytes(expression):
     for text in (f"def f(a, b, x, u):\n    return {expression}\n",
