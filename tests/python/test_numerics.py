@@ -136,7 +136,8 @@ def test_numerics_as_a_keyword():
     fast = ms.jit(silu, jit_config=FAST)(x).asnumpy()
     assert np.array_equal(ms.jit(silu, numerics="fast")(x).asnumpy(), fast)
     assert np.array_equal(ms.jit(silu, numerics="exact", jit_config=FAST)(x).asnumpy(), silu(x).asnumpy())
-    assert not np.array_equal(fast, silu(x).asnumpy())
+    # the reference has no cheaper forms
+    assert (_C.get_option("backend") == "reference") == np.array_equal(fast, silu(x).asnumpy())
 
     @ms.jit(numerics="fast")
     def decorated(x):
