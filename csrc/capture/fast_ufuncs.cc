@@ -9,22 +9,35 @@
 
 namespace pijit {
 
+namespace {
+
+SVal like(const SVal& x, double n) { return x.sb->constant(x.dtype(), n); }
+Val like(const Val& x, double n) { return v_const(x, n); }
+SVal is_nan(const SVal& x) { return s_is_nan(x); }
+Val is_nan(const Val& x) { return v_op("isnan", x); }
+SVal pick(const SVal& c, const SVal& a, const SVal& b) { return s_select(c, a, b); }
+Val pick(const Val& c, const Val& a, const Val& b) { return v_select(c, a, b); }
+
+// The same numbers. Where NaN was made of none, an infinity times 0 raises the flag of invalid
+// operations.
+template <class V>
+V telling(const V& made, std::span<const V> in) {
+  const V zero = like(made, 0.0);
+  V told = like(made, HUGE_VAL);
+  for (const V& x : in) told = pick(is_nan(x), zero, told);
+  return made - pick(is_nan(made), told, zero) * zero;
+}
+
+}  // namespace
+
 SVal FastUfunc::scalar(SBuilder& b, std::span<const SVal> in, DType t) const {
   const SVal made = build_scalar(b, OpTable::get().at(op), {}, in, t);
-  if (!quiet) return made;
-  const SVal zero = b.constant(t, 0.0);
-  SVal told = b.constant(t, HUGE_VAL);
-  for (const SVal& x : in) told = s_select(s_is_nan(x), zero, told);
-  return made - s_select(s_is_nan(made), told, zero) * zero;  // infinity times 0 is invalid
+  return quiet ? telling(made, in) : made;
 }
 
 Val FastUfunc::value(Graph& g, std::span<const Val> in) const {
   const Val made = g.op(OpTable::get().at(op), in, {});
-  if (!quiet) return made;
-  const Val zero = v_const(made, 0.0);
-  Val told = v_const(made, HUGE_VAL);
-  for (const Val& x : in) told = v_select(g.op("isnan", {x}), zero, told);
-  return made - v_select(g.op("isnan", {made}), told, zero) * zero;
+  return quiet ? telling(made, in) : made;
 }
 
 const FastUfunc* fast_ufunc(std::string_view name) {

@@ -14,7 +14,7 @@ struct FastUfunc {
   const char* op;
   bool quiet = false;  // the op: no flag tells where it makes NaN of numbers
 
-  // What it computes of floats, with NumPy's flags but for where a result overflows.
+  // What it computes of floats, with NumPy's flags.
   SVal scalar(SBuilder& b, std::span<const SVal> in, DType t) const;
   Val value(Graph& g, std::span<const Val> in) const;
 };

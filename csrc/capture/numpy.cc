@@ -89,11 +89,12 @@ std::optional<Val> summed_as(Context& c, Val x, const char* ufunc) {
 
 // The op that folds in an order of its own, under numerics="fast"; null: there is none.
 const char* fast_reduction(std::string_view ufunc) {
-  return ufunc == "add"        ? "reduce_sum"
-         : ufunc == "multiply" ? "reduce_prod"
-         : ufunc == "maximum"  ? "reduce_max"
-         : ufunc == "minimum"  ? "reduce_min"
-                               : nullptr;
+  static constexpr std::pair<std::string_view, const char*> kOps[] = {{"add", "reduce_sum"},
+                                                                      {"multiply", "reduce_prod"},
+                                                                      {"maximum", "reduce_max"},
+                                                                      {"minimum", "reduce_min"}};
+  const auto* row = std::ranges::find(kOps, ufunc, [](auto& r) { return r.first; });
+  return row == std::end(kOps) ? nullptr : row->second;
 }
 
 // Is the order of NumPy's additions that of its loop over all elements?

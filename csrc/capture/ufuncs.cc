@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/context.h"
+#include "capture/fast_ufuncs.h"
 #include "capture/values/masked.h"
 #include "capture/values/object.h"
 #include "capture/values/scalar.h"
@@ -15,7 +16,6 @@
 #include "graph/vals.h"
 #include "objects/data.h"
 #include "objects/ndarray.h"
-#include "capture/fast_ufuncs.h"
 #include "runtime/foreign.h"
 #include "runtime/fp_status.h"
 #include "runtime/number_loops.h"

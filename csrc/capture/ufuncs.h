@@ -27,10 +27,10 @@ std::vector<int> order_of(Context& c, const py::object& function, const std::vec
 // The operands in these dtypes and this order, as the graph's.
 std::vector<Val> values_of(Context& c, const std::vector<Given>& all,
                            const std::vector<DType>& types, const std::vector<int>& axes);
-// The loop of a ufunc for these dtypes, which its own table has; none: another library's, or one
-// that may raise Python's exceptions, as no thread of ours can.
 // In another dtype. A bool of NumPy's may be any byte that is not 0.
 Val numpy_cast(Val x, DType t);
+// The loop of a ufunc for these dtypes, which its own table has; none: another library's, or one
+// that may raise Python's exceptions, as no thread of ours can.
 std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types, DType out);
 // NumPy's cast of floats to integers; none: it does otherwise where they are out of range.
 std::optional<int64_t> truncation_for(DType from, DType to);

@@ -391,8 +391,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
       OwnerScope owner(state.get());
       return run({jit->func, code, *state, jit->whole}, bound.slots, original);
     };
-    // of arrays, a result that changes its last digits when CPython has the function back is one
-    // that was asked for
+    // Under "fast", last digits of arrays may differ between captured and plain calls.
     const bool tries = !jit->graph && (!state->fast || (state->of_arrays && !tensor));
     if (state->figures) {
       auto watched = [&](bool* plainly) {

@@ -7,13 +7,14 @@
 #endif
 #undef Py_BUILD_CORE
 
-#include "python/code.h"
 #include "python/quiet_lookup.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <initializer_list>
+
+#include "python/code.h"
 
 #if PY_VERSION_HEX < 0x030B0000
 // As in Objects/dict-common.h, which no header of theirs tells.

@@ -394,11 +394,6 @@ bool register_loop_threads(LoopThreads t) {
   return true;
 }
 
-int loop_threads() { return threads.count ? threads.count() : 1; }
-void share_among_threads(int64_t n, const std::function<void(int64_t, int64_t)>& f) {
-  threads.share(n, 1, f);
-}
-
 // A loop that is known to be short is seldom asked, and then some of its turns are measured.
 constexpr int64_t kNotAsked = 63;
 static int64_t alone(ParallelLoop& l, int64_t turns) {

@@ -90,7 +90,5 @@ struct LoopThreads {
   void (*share)(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f);
 };
 bool register_loop_threads(LoopThreads t);
-int loop_threads();  // 1: there are no others
-void share_among_threads(int64_t n, const std::function<void(int64_t, int64_t)>& f);
 
 }  // namespace pijit::region

@@ -111,3 +111,67 @@ def test_shared_turns_touch_nothing_beside_arrays(seed, monkeypatch):
     """Nor what is kept of memory before it is stored to."""
     monkeypatch.setenv("PIJIT_PARALLEL_LOOPS", "always")
     assert run_generated("parallel_loops", "ParallelLoop", seed) > 10
+
+
+WHOLE_ARRAYS = '''
+import sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+from guarded_memory import guarded, kept
+import pijit as ms
+
+
+def products(x, y, a, out):
+    for k in range(2):
+        out[0] = np.dot(x, y)
+        out[1] = x @ y[::-1]
+        out[2] = (a @ y).sum()
+    return out
+
+
+def chosen(x, mask, out):
+    for k in range(2):
+        some = x[mask]
+        out[0] = some.sum()
+        out[1] = len(some)
+    return out
+
+
+def added(x, y, mask, out):
+    s = t = u = 0.0
+    for i in range(len(x)):
+        s += x[i] * y[i]
+        if mask[i]:
+            t += x[i]
+    for v in y:
+        u += v
+    out[0], out[1], out[2] = s, t, u
+    return out
+
+
+fast = ms.JitConfig(numerics="fast")
+rng = np.random.default_rng(7)
+jitted = [(f, ms.jit(f, jit_config=c)) for f in (products, chosen, added) for c in (None, fast)]
+for n in [*range(1, 70), 127, 129, 400, 511, 513, 2047, 2049, 5000]:
+    for t in (np.float64, np.float32):
+        numbers = [(rng.integers(-64, 65, s) / 8).astype(t) for s in (n, n, (3, n), 3)]
+        mask = rng.random(n) < rng.choice((0.0, 0.1, 0.9, 1.0))
+        for front in (0, 1):
+            kept.clear()
+            for f, j in jitted:
+                x, y, a, out = (guarded(v, front) for v in numbers)
+                args = {products: (x, y, a, out), chosen: (x, guarded(mask, front), out),
+                        added: (x, y, guarded(mask, front), out)}[f]
+                out[...] = 0
+                wanted = f(*args).tobytes()  # sums of these are exact in any order
+                out[...] = 0
+                assert j(*args).tobytes() == wanted, (f.__name__, n, t, front)
+assert all(any(not r["why"] for r in ms.explain(j).regions) for _, j in jitted)
+'''
+
+
+@pytest.mark.kernels
+def test_whole_arrays_touch_nothing_beside_them():
+    here = str(pathlib.Path(__file__).parent)
+    r = subprocess.run([sys.executable, "-W", "ignore", "-c", WHOLE_ARRAYS, here], capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr[-2000:]

@@ -1,15 +1,13 @@
 #include "capture/regions/array_runs.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
 
+#include "base/set_bytes.h"
 #include "capture/regions/array_layouts.h"
-#include "region/parallel_loop.h"
-#include "runtime/products.h"
+#include "region/products.h"
 
 namespace pijit::regions {
 
@@ -127,19 +125,12 @@ bool is_in_order_of_c(const Described& o, const int64_t* w, int64_t itemsize) {
 constexpr std::array<int, kMostAxes> kOrderOfC{0, 1, 2, 3, 4, 5, 6, 7};
 static_assert(kMostAxes == 8);
 
-// Which of 32 places a mask has, as bits.
-uint32_t chosen_bits(const char* mask) {
-  const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask));
-  return ~static_cast<uint32_t>(
-      _mm256_movemask_epi8(_mm256_cmpeq_epi8(all, _mm256_setzero_si256())));
-}
-constexpr int64_t kBits = 32;
-// Calls g(k) for each of n places that a mask has, or all(k) for the 32 from k on.
+// Calls g(k) for each of n places that a mask has, or all(k) for all from k on.
 template <class All, class G>
 void each_chosen(const char* mask, int64_t step, int64_t n, All all, G g) {
   int64_t k = 0;
-  for (; step == 1 && k + kBits <= n; k += kBits) {
-    uint32_t some = chosen_bits(mask + k);
+  for (; step == 1 && k + kBytesAtOnce <= n; k += kBytesAtOnce) {
+    uint32_t some = set_bytes(mask + k);
     if (some == UINT32_MAX)
       all(k);
     else
@@ -150,8 +141,8 @@ void each_chosen(const char* mask, int64_t step, int64_t n, All all, G g) {
 }
 int64_t chosen(const char* mask, int64_t step, int64_t n) {
   int64_t count = 0, k = 0;
-  for (; step == 1 && k + kBits <= n; k += kBits)
-    count += __builtin_popcount(chosen_bits(mask + k));
+  for (; step == 1 && k + kBytesAtOnce <= n; k += kBytesAtOnce)
+    count += __builtin_popcount(set_bytes(mask + k));
   for (; k < n; ++k) count += mask[k * step] != 0;
   return count;
 }
@@ -291,8 +282,7 @@ static int64_t product_of(int64_t which, int64_t where) {
                               columns ? made->strides[static_cast<size_t>(rank) - 1] : 0};
   FpWatch watch;
   if (product.fast)
-    shared_product({product.loop, product.data, {}}, at, sizes, steps, region::loop_threads(),
-                   region::share_among_threads);
+    region::products().of_matrices({product.loop, product.data, {}}, at, sizes, steps);
   else
     product.loop(at, sizes, steps, product.data);
   if (watch.raised() & kTold) return 0;
@@ -340,11 +330,11 @@ static int64_t gathered_by(int64_t which, int64_t where) {
     };
     auto many = [&](int64_t k) {
       if (its != sizeof(T)) {
-        for (int64_t i = 0; i < kBits; ++i) one(k + i);
+        for (int64_t i = 0; i < kBytesAtOnce; ++i) one(k + i);
         return;
       }
-      std::memcpy(to, from + k * its, kBits * sizeof(T));
-      to += kBits * sizeof(T);
+      std::memcpy(to, from + k * its, kBytesAtOnce * sizeof(T));
+      to += kBytesAtOnce * sizeof(T);
     };
     each_chosen(mask, step, all, many, one);
   };
@@ -388,7 +378,7 @@ static int64_t multiply(int64_t which) {
   int64_t steps[] = {p.a.strides(w)[0], p.b.strides(w)[0]};
   if (p.fast) {
     clear_fp_flags();
-    dot_product(p.dtype, at[0], steps[0], at[1], steps[1], n, at[2]);
+    region::products().dot(p.dtype, at[0], steps[0], at[1], steps[1], n, at[2]);
     return !p.is_dot && (fp_flags() & kTold) != 0;
   }
   std::array<std::optional<Block>, 2> copies;

@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "cpu/cpu.h"
-#include "cpu/parallel.h"
+#include "cpu/kernels/products.h"
 #include "runtime/array.h"
 #include "runtime/foreign.h"
 #include "runtime/fp_status.h"
-#include "runtime/products.h"
 
 namespace pijit {
 namespace {
@@ -297,8 +296,7 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string*) {
     char* at[] = {const_cast<char*>(static_cast<const char*>(x[0])),
                   const_cast<char*>(static_cast<const char*>(x[1])), static_cast<char*>(out)};
     if (!fast) return loop.function(at, counts.data(), steps.data(), loop.data);
-    shared_product(loop, at, counts.data(), steps.data(), max_threads(),
-                   [](int64_t n, auto& f) { parallel_for(n, 1, f); });
+    shared_product(loop, at, counts.data(), steps.data());
   });
 }
 

@@ -1,12 +1,11 @@
 // Gather and scatter by int32 and int64 indices, typed and in parallel. Where places meet, updates
 // are applied in the order of the indices, as the reference has it: each thread walks all of them
 // and applies those that fall in its part of the result.
-#include <immintrin.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
+#include "base/set_bytes.h"
 #include "cpu/cpu.h"
 #include "runtime/array.h"
 
@@ -154,12 +153,7 @@ uint64_t bits_of(const T* x, int64_t n, F is_set) {
     for (int i = 0; i < 64; ++i) set[i] = is_set(x[i]);
   else
     for (int64_t i = 0; i < n; ++i) set[i] = is_set(x[i]);
-  auto half = [&](int at) {
-    const __m256i bytes = _mm256_load_si256(reinterpret_cast<const __m256i*>(set + at));
-    return ~static_cast<uint32_t>(
-        _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())));
-  };
-  return half(0) | static_cast<uint64_t>(half(32)) << 32;
+  return set_bytes(set) | static_cast<uint64_t>(set_bytes(set + kBytesAtOnce)) << kBytesAtOnce;
 }
 // f(bits(i)) with bits_of the elements from i on.
 template <class F>
