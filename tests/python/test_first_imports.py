@@ -9,6 +9,7 @@ import pytest
 
 import pijit
 
+pytestmark = pytest.mark.versions
 BODIES = [
     "from pack import inner\n    return inner.VALUE, inner.__name__",
     "from pack import inner as i, other\n    return i.VALUE, other.VALUE",

@@ -143,6 +143,7 @@ def outcome(f, args):
         return str(e), e.__traceback__.tb_next.tb_lineno
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("f, args", [(of_variable, (6,)), (of_argument, None), (in_a_loop, (4,)), (shown_twice, (4,)),
                                      (with_a_view, (4,)), (of_objects, ()), (by_a_method, (3,)), (unchecked, (5,)),
                                      (caught, (3,)), (grown, (9,)), (resized, (3,))],
@@ -248,6 +249,7 @@ def test_bools_of_any_bytes(expression):
                     assert np.array_equal(np.asarray(g), np.asarray(w)), (g, w)
 
 
+@pytest.mark.versions
 def test_identity_of_truths():
     def f(a, b):
         return (np.isclose(a, b) is np.False_, np.isclose(a, b) is np.True_, (np.float64(a) > b) is np.False_,
