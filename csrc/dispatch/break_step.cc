@@ -60,7 +60,8 @@ BreakStep::Outcome BreakStep::run(int pc) {
   if (code_.reflective && (in.op == Op::CALL || in.op == Op::CALL_KW || in.op == Op::CALL_EX) &&
       std::any_of(first, first + 2 - in.b, [](auto& f) { return f && keeps_frame(f); }))
     return kNotAlone;
-  if (in.op == Op::CALL && in.b == 0 && resizes(first[0], first[1])) return resize(pc, below);
+  if (in.op == Op::CALL && resizes(first[0], in.b ? py::object() : first[1]))
+    return resize(pc, below);
   // What the instruction sees, and a handler keeps all the same, stays for it.
   const Handler* handler = code_.handler_of(pc);
   std::vector<py::object> kept;
