@@ -222,8 +222,9 @@ std::unique_ptr<Entry> Execution::captured(ResumePoint& point) {
   const int64_t begin = clock_ns();
   std::unique_ptr<Entry> fresh;
   try {
-    const NoCollection
-        quiet;  // capture runs no code of the user's, nor do the finalizers of garbage
+    // capture runs no code of the user's, nor do the finalizers of garbage and signals' handlers
+    const NoCollection no_garbage;
+    const NoSignals no_signals;
     Busy busy(state_.busy);
     const Paid paid{state_.trying, fresh, ++point.captures > kFreeCaptures, begin};
     const LongWork work("capturing", code_->name);

@@ -89,6 +89,7 @@ class Execution {
     return std::any_of(code_->handlers.begin(), code_->handlers.end(),
                        [&](auto& h) { return h.target == instr_; });
   }
+  void handle_raised(int at);
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
   py::object rest_in_python();

@@ -178,7 +178,8 @@ Region* Execution::region_made(ResumePoint& point, const Region::Frame& frame) {
   std::unique_ptr<Region> made;
   NoRegion because;
   try {
-    const NoCollection quiet;
+    const NoCollection no_garbage;
+    const NoSignals no_signals;
     const Span capturing(TraceEvent::kCapture, [&] { return call_metadata(&state_, *code_); });
     const CodeName name([&] {
       const std::string& file = code_->filename;
@@ -332,10 +333,7 @@ bool Execution::run_region(ResumePoint& point) {
                 std::make_move_iterator(now.slots.end()));
   if (now.error) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(now.error.ptr())), now.error.ptr());
-    add_traceback(*code_, code_->instrs[instr_].line);
-    BreakStep handler(target_, *code_, &slots_, &stack_, &shown_);
-    handler.handle(instr_);
-    instr_ = handler.next;
+    handle_raised(instr_);
     return true;
   }
   return region_pays(*r, *left);

@@ -99,18 +99,20 @@ py::object Execution::run() {
       }
       if (failed_ || plainly_) return plain();
     }
-    const Instr& in = code_->instrs[instr_];
-    if (in.op == Op::RETURN_VALUE) return stack_.back();
+    if (code_->instrs[instr_].op == Op::RETURN_VALUE) return stack_.back();
     const int at = instr_;
     if (!step()) return plain();
     untouched_ = false;
-    if (PyErr_CheckSignals() < 0) {
-      add_traceback(*code_, in.line);
-      BreakStep handler(target_, *code_, &slots_, &stack_, &shown_);
-      handler.handle(at);
-      instr_ = handler.next;
-    }
+    if (PyErr_CheckSignals() < 0) handle_raised(at);
   }
+}
+
+// Goes on where the function handles the current exception, or throws it.
+void Execution::handle_raised(int at) {
+  add_traceback(*code_, code_->instrs[at].line);
+  BreakStep handler(target_, *code_, &slots_, &stack_, &shown_);
+  handler.handle(at);
+  instr_ = handler.next;
 }
 
 // A loop over what capture can't compute comes back to its breaks: each costs some microseconds,

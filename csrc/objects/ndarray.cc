@@ -527,8 +527,17 @@ NumpyErrors::~NumpyErrors() {
   Py_DECREF(token_);
 }
 
+// NumPy 2 has them from C. Python code, as np.geterr() is, would run handlers of signals, which may
+// raise.
 bool numpy_ignores(unsigned flags) {
-  const py::object modes = py::handle(numpy_attribute("geterr"))();
+  static constinit OnDemand<PyObject*> known_getter;
+  const py::handle getter = known_getter.get([] {
+    const py::object core = py::getattr(python_module("numpy"), "_core", py::none());
+    const py::object umath = py::getattr(core, "umath", py::none());
+    const py::object found = py::getattr(umath, "_get_extobj_dict", py::none());
+    return found.is_none() ? numpy_attribute("geterr") : py::object(found).release().ptr();
+  });
+  const py::object modes = getter();
   auto ignores = [&](unsigned flag, const char* name) {
     return !(flags & flag) || text_of(py::str(modes[name])) == "ignore";
   };

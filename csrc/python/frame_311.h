@@ -82,9 +82,10 @@ constexpr uint32_t kBreakerMask = ~uint32_t{0};
 inline bool is_awaited(const PyThreadState* t) {
   return _Py_atomic_load_relaxed(&t->interp->ceval.eval_breaker);
 }
-inline bool signals_pending(const PyThreadState*) {
-  return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) &&
-         PyThread_get_thread_ident() == _PyRuntime.main_thread;
+inline bool signal_waits() { return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending); }
+// The evaluator was not told of one that came while it could not be handled.
+inline void look_for_signals(PyThreadState* t) {
+  if (signal_waits()) _Py_atomic_store_relaxed(&t->interp->ceval.eval_breaker, 1);
 }
 
 }  // namespace pijit::frames

@@ -29,9 +29,10 @@ constexpr uint32_t kBreakerMask = _PY_EVAL_EVENTS_MASK;  // little-endian: the l
 inline bool is_awaited(const PyThreadState* t) {
   return (_Py_atomic_load_uintptr_relaxed(&t->eval_breaker) & _PY_EVAL_EVENTS_MASK) != 0;
 }
-inline bool signals_pending(const PyThreadState* t) {
-  return (_Py_atomic_load_uintptr_relaxed(&t->eval_breaker) & _PY_SIGNALS_PENDING_BIT) != 0 &&
-         PyThread_get_thread_ident() == _PyRuntime.main_thread;
+inline bool signal_waits() { return _Py_atomic_load_int(&_PyRuntime.signals.is_tripped) != 0; }
+// The evaluator was not told of one that came while it could not be handled.
+inline void look_for_signals(PyThreadState* t) {
+  if (signal_waits()) _Py_set_eval_breaker_bit(t, _PY_SIGNALS_PENDING_BIT);
 }
 
 }  // namespace pijit::frames

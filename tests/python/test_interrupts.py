@@ -7,7 +7,9 @@ import gc
 import signal
 import threading
 import time
+import traceback
 
+import numpy as np
 import pytest
 
 import pijit as ms
@@ -166,6 +168,59 @@ def test_an_exception_from_another_thread(name):
     t.join(60)
     assert not t.is_alive() and not failed and hits > 5
     assert not _C.active_tapes()
+
+
+def of_examples(x):
+    y = np.zeros_like(x) + np.linspace(0.0, 1.0, x.size)
+    return np.outer(x, y).std() + np.median(y) + np.linalg.inv(np.eye(3) + x[0]).sum()
+
+
+def of_loops(x):
+    total = 0.0
+    for i in range(3):
+        total += np.median(x) + np.linalg.inv(np.eye(2) + i)[0, 0]
+        for v in x:
+            total += v
+    return total
+
+
+def of_tensors(x):
+    for i in range(20):
+        x = nn.ReLU()(ops.sin(x) * i)
+    return x.sum() if ops.exp(x).mean() > 1 else x
+
+
+@pytest.mark.parametrize("captured", [of_examples, of_loops, of_tensors], ids=lambda f: f.__name__)
+def test_captures_hold_signals_back(captured, alarm):
+    x = X if captured is of_tensors else np.linspace(1.0, 2.0, 9)
+    came = raised = 0
+
+    def handler(*_):
+        nonlocal came
+        came += 1
+        raise Stop
+    signal.signal(signal.SIGALRM, handler)
+    for _ in range(2):
+        began = time.perf_counter()
+        ms.jit(captured)(x)
+        took = time.perf_counter() - began
+    turn = 0
+    end = time.monotonic() + 0.8
+    while time.monotonic() < end:
+        jitted = ms.jit(captured)
+        turn += 1
+        try:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, max(1e-6, took * (turn * 7919 % 1000) / 1000))
+                jitted(x)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except Stop as e:
+            raised += 1
+            lines = [t.name for t in traceback.extract_tb(e.__traceback__)]
+            assert lines[1] in (captured.__name__, "handler"), lines
+        assert came == raised
+    assert raised > 5
 
 
 @pytest.mark.parametrize("use", ["reverse", "forward", "batch"])

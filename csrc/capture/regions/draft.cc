@@ -92,7 +92,6 @@ bool Draft::uses_numpy() {
     r->errors = core.attr("umath").attr("_extobj_contextvar");
     const py::object nothing_set = python_module("contextvars").attr("Context")();
     r->usual_errors = nothing_set.attr("run")(r->errors.attr("get"));
-    r->geterr = share(numpy_attribute("geterr"));
     for (const Dtype& d : kDtypes) r->numpy_types.push_back(share(numpy_attribute(d.name)));
     r->numpy_true = share(numpy_attribute("True_"));
     r->numpy_false = share(numpy_attribute("False_"));

@@ -205,7 +205,7 @@ bool is_quiet(PyObject* o, int depth) {
 
 bool underflow_is_ignored(const Region& r) {
   if (r.errors.attr("get")().is(r.usual_errors)) return true;
-  return py::cast<std::string>(r.geterr()["under"]) == "ignore";
+  return numpy_ignores(kFpUnderflow);
 }
 
 bool is_tuple_of_numbers(PyObject* o, int deep) {
@@ -568,7 +568,7 @@ int Region::visit(visitproc visit, void* arg) const {
     Py_VISIT(s.name.ptr());
   }
   for (auto& n : needs) Py_VISIT(n.object.ptr());
-  for (auto* o : {&numpy_true, &numpy_false, &errors, &usual_errors, &geterr}) Py_VISIT(o->ptr());
+  for (auto* o : {&numpy_true, &numpy_false, &errors, &usual_errors}) Py_VISIT(o->ptr());
   for (auto& t : numpy_types) Py_VISIT(t.ptr());
   for (auto& o : objects) Py_VISIT(o.ptr());
   for (auto& f : functions) {

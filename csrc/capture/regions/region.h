@@ -118,7 +118,7 @@ struct Region {
   py::object numpy_true, numpy_false;
   // How its errors are told: the context variable, its value where nobody set it, and who says what
   // another value means.
-  py::object errors, usual_errors, geterr;
+  py::object errors, usual_errors;
   int poll_word = -1, depth_word = -1, arena_word = -1;
   size_t words = 0, code_size = 0;  // instructions
   std::unique_ptr<region::Code> code;
