@@ -44,11 +44,8 @@ struct ChangesItself {
 // begins anew.
 struct AsksForNumpy {};
 // Thrown where a signal waits that the captured code, run plainly, would have seen long ago. Its
-// handler is Python code, which nothing may run during a capture. `frames`: where capture was,
-// innermost first.
-struct Interrupted {
-  std::vector<std::pair<Code, int>> frames;  // and lines
-};
+// handler is Python code, which nothing may run during a capture.
+struct Interrupted {};
 
 // What a frame starts from: the function's entry, or an instruction after a break.
 struct StartPoint {

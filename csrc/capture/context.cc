@@ -7,6 +7,7 @@
 #include "objects/caller.h"
 #include "python/compat.h"
 #include "python/hook.h"
+#include "python/signals.h"
 #include "python/names.h"
 #include "python/quiet_lookup.h"
 
@@ -42,7 +43,7 @@ void Context::tick(int64_t steps) {
   // Short captures come to their end, so that a program with a timer gets its graphs, too.
   constexpr auto kPatience = std::chrono::milliseconds(50);
   if (!signals_pending() || std::chrono::steady_clock::now() - began_ < kPatience) return;
-  throw Interrupted{frames()};
+  throw Interrupted{};
 }
 
 Context::Nested::Nested(Context& t) : depth_(t.nesting_) {

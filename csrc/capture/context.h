@@ -68,8 +68,6 @@ class Interpreter {
   // the value is what it returns (null: it had ended before).
   virtual bool resume_generator(const V& it, V* value, const V& sent = nullptr,
                                 const V& thrown = nullptr) = 0;
-  // At break of the capture or of a step: who handles a signal must know where.
-  virtual std::vector<std::pair<Code, int>> frames() const = 0;
   virtual int outermost_instr() const = 0;  // of the frame that is captured; -1: none yet
 };
 

@@ -53,7 +53,6 @@ class Tracer final : public Context {
   int outermost_instr() const override { return frames_.empty() ? -1 : frames_.front()->pc; }
   bool resume_generator(const V& it, V* value, const V& sent = nullptr,
                         const V& thrown = nullptr) override;
-  std::vector<std::pair<Code, int>> frames() const override;
 
   // --- frames/: frames and instructions ---
   void step(Frame& f);

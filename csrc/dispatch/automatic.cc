@@ -71,7 +71,8 @@ bool is_unwanted(const Callee* c) {
 }
 
 bool ask_classifier(PyObject* code, PyObject* globals) {
-  HookScope quiet(false);
+  const HookScope no_hook(false);
+  const NoSignals no_signals;  // what their handlers raise is the program's
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyObject* name = PyDict_GetItemString(globals, "__name__");

@@ -200,6 +200,19 @@ struct Paid {
     if (again || !fresh || fresh->ops.empty()) by.spend(clock_ns() - begin);
   }
 };
+
+// Those that come during a capture wait about as long as it took: then the function is where it
+// would have been without it, as in the `try` that is to handle what they raise.
+struct SignalsMeanwhile {
+  std::optional<LaterSignals>* later;
+  const int64_t begin;
+  const bool run_here;
+  ~SignalsMeanwhile() {
+    constexpr int64_t kLongest = 200'000'000;
+    if (run_here && signals_pending())
+      later->emplace(std::chrono::nanoseconds(std::min(clock_ns() - begin, kLongest)));
+  }
+};
 }  // namespace
 
 StartPoint Execution::start_point(const ResumePoint& point) const {
@@ -221,6 +234,7 @@ std::unique_ptr<Entry> Execution::captured(ResumePoint& point) {
   StartPoint at = start_point(point);
   const int64_t begin = clock_ns();
   std::unique_ptr<Entry> fresh;
+  const SignalsMeanwhile signals{&later_signals_, begin, !target_.osr};
   try {
     // capture runs no code of the user's, nor do the finalizers of garbage and signals' handlers
     const NoCollection no_garbage;
@@ -239,11 +253,7 @@ std::unique_ptr<Entry> Execution::captured(ResumePoint& point) {
     return nullptr;
   } catch (const std::bad_alloc&) {  // the plain run says where, or gets by with less
     return nullptr;
-  } catch (const Interrupted& e) {
-    if (PyErr_CheckSignals() < 0) {
-      for (auto& [c, line] : e.frames) add_traceback(*c, line);
-      throw py::error_already_set();
-    }
+  } catch (const Interrupted&) {
     return nullptr;
   }
   const int64_t took = clock_ns() - begin;

@@ -90,6 +90,7 @@ class Execution {
                        [&](auto& h) { return h.target == instr_; });
   }
   void handle_raised(int at);
+  bool signal_raises();
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
   py::object rest_in_python();
@@ -123,8 +124,9 @@ class Execution {
   ShownFrames shown_;
   const absl::FunctionRef<py::object()> original_;
   int instr_ = 0;
-  bool untouched_ = true;   // nothing has happened yet
-  bool failed_ = false;     // the entry
+  bool untouched_ = true;                      // nothing has happened yet
+  bool failed_ = false;                        // the entry
+  std::optional<LaterSignals> later_signals_;  // they came during a capture
   bool overtaken_ = false;  // it ran for nothing: other threads changed what it had read
   bool alone_ = false;      // so that they wait when it runs again
   bool by_size_ = false;    // a new size: plainly

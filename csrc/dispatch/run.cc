@@ -103,8 +103,14 @@ py::object Execution::run() {
     const int at = instr_;
     if (!step()) return plain();
     untouched_ = false;
-    if (PyErr_CheckSignals() < 0) handle_raised(at);
+    if (signal_raises()) handle_raised(at);
   }
+}
+
+bool Execution::signal_raises() {
+  if (later_signals_ && !later_signals_->ended()) return false;
+  later_signals_.reset();
+  return PyErr_CheckSignals() < 0;
 }
 
 // Goes on where the function handles the current exception, or throws it.
@@ -204,6 +210,10 @@ bool Execution::loop_in_python(py::object* result) {
   const py::object code = loop_code(nulls_in(stack_));
   if (!code) return false;
   const py::object f = function_like(target_.func, code, true);
+  if (signal_raises()) {
+    handle_raised(instr_);
+    return true;
+  }
   raw_.clear();
   values_.held.clear();
   slots_.resize(static_cast<size_t>(code_->num_slots - code_->num_free));
@@ -274,6 +284,11 @@ py::object Execution::rest_in_python() {
   }
   // functions that share their code differ in closure
   const py::object f = function_like(target_.func, made, true);
+  // its frame would raise it before it is in the `try` that instr_ lies in
+  if (signal_raises()) {
+    handle_raised(instr_);
+    return rest_in_python();
+  }
   slots_.resize(static_cast<size_t>(code_->num_slots - code_->num_free));  // these it has
   const Span piece(TraceEvent::kPython, [&] {
     return piece_metadata(*code_, instr_, "the rest of the function: " + why_);

@@ -10,6 +10,7 @@
 #include "dispatch/figures.h"
 #include "dispatch/tier.h"
 #include "python/hook.h"
+#include "python/signals.h"
 #include "python/shown_frames.h"
 
 namespace pijit {

@@ -529,8 +529,8 @@ NumpyErrors::~NumpyErrors() {
 
 // NumPy 2 has them from C. Python code, as np.geterr() is, would run handlers of signals, which may
 // raise.
+static constinit OnDemand<PyObject*> known_getter;
 bool numpy_ignores(unsigned flags) {
-  static constinit OnDemand<PyObject*> known_getter;
   const py::handle getter = known_getter.get([] {
     const py::object core = py::getattr(python_module("numpy"), "_core", py::none());
     const py::object umath = py::getattr(core, "umath", py::none());
@@ -539,7 +539,7 @@ bool numpy_ignores(unsigned flags) {
   });
   const py::object modes = getter();
   auto ignores = [&](unsigned flag, const char* name) {
-    return !(flags & flag) || text_of(py::str(modes[name])) == "ignore";
+    return !(flags & flag) || text_of(py::object(modes[name]).ptr()) == "ignore";
   };
   return ignores(kFpDivide, "divide") && ignores(kFpOverflow, "over") &&
          ignores(kFpUnderflow, "under") && ignores(kFpInvalid, "invalid");

@@ -122,9 +122,13 @@ inline bool is_awaited(const PyThreadState* t) {
   return _Py_atomic_load_relaxed(&t->interp->ceval.eval_breaker);
 }
 inline bool signal_waits() { return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending); }
-// The evaluator was not told of one that came while it could not be handled.
+// The evaluator of the main thread: any thread may ask it.
 inline void look_for_signals(PyThreadState* t) {
-  if (signal_waits()) _Py_atomic_store_relaxed(&t->interp->ceval.eval_breaker, 1);
+  _Py_atomic_store_relaxed(&_PyRuntime.ceval.signals_pending, 1);
+  _Py_atomic_store_relaxed(&t->interp->ceval.eval_breaker, 1);
+}
+inline void forget_signals(PyThreadState*) {
+  _Py_atomic_store_relaxed(&_PyRuntime.ceval.signals_pending, 0);
 }
 
 // CPython's tracing of the thread, which is off while what it calls runs.

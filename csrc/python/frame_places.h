@@ -30,9 +30,12 @@ inline bool is_awaited(const PyThreadState* t) {
   return (_Py_atomic_load_uintptr_relaxed(&t->eval_breaker) & _PY_EVAL_EVENTS_MASK) != 0;
 }
 inline bool signal_waits() { return _Py_atomic_load_int(&_PyRuntime.signals.is_tripped) != 0; }
-// The evaluator was not told of one that came while it could not be handled.
+// The evaluator of the main thread: any thread may ask it.
 inline void look_for_signals(PyThreadState* t) {
-  if (signal_waits()) _Py_set_eval_breaker_bit(t, _PY_SIGNALS_PENDING_BIT);
+  _Py_set_eval_breaker_bit(t, _PY_SIGNALS_PENDING_BIT);
+}
+inline void forget_signals(PyThreadState* t) {
+  _Py_unset_eval_breaker_bit(t, _PY_SIGNALS_PENDING_BIT);
 }
 
 }  // namespace pijit::frames

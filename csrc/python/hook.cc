@@ -644,21 +644,6 @@ bool stack_is_low() {
   const Stack& s = stack();
   return s.low && stack_left() < std::min<size_t>(s.size / 2, 1 << 20);
 }
-
-static unsigned long held_from = 0;  // the main thread, while it has NoSignals
-
-NoSignals::NoSignals() : holds_(PyThread_get_thread_ident() == _PyRuntime.main_thread) {
-  if (holds_) held_from = std::exchange(_PyRuntime.main_thread, 0);
-}
-NoSignals::~NoSignals() {
-  if (!holds_) return;
-  _PyRuntime.main_thread = std::exchange(held_from, 0);
-  frames::look_for_signals(PyThreadState_Get());
-}
-bool signals_pending() {
-  return frames::signal_waits() &&
-         PyThread_get_thread_ident() == (held_from ? held_from : _PyRuntime.main_thread);
-}
 [[gnu::tls_model("initial-exec")]] constinit thread_local uintptr_t stack_floor = UINTPTR_MAX;
 bool raise_short_stack() {
   const Stack& s = stack();

@@ -131,18 +131,6 @@ bool thread_is_traced();
 size_t stack_left();
 // Is there too little for more than what goes on already?
 bool stack_is_low();
-// While it lives in the main thread, which alone runs them, signals wait that Python code handles.
-class NoSignals {
- public:
-  NoSignals();
-  ~NoSignals();
-  NoSignals(const NoSignals&) = delete;
-
- private:
-  bool holds_;
-};
-// A signal has come whose handler is Python code, and this thread is to run it.
-bool signals_pending();
 // Raises RecursionError (and returns true) where little C stack is left. For every call that goes
 // through C code of ours where CPython's own would need no C stack.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local uintptr_t stack_floor;

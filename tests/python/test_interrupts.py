@@ -2,9 +2,13 @@
 the next op works, and no tape stays active."""
 
 import _thread
+import contextlib
 import ctypes
 import gc
 import signal
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 import traceback
@@ -100,7 +104,6 @@ def test_each_line_and_call(name):
                 _thread.interrupt_main()
         return profile, lambda: count
     profile, counted = events(0)
-    import sys
     sys.setprofile(profile)
     try:
         TRANSFORMED[name](X)
@@ -221,6 +224,96 @@ def test_captures_hold_signals_back(captured, alarm):
             assert lines[1] in (captured.__name__, "handler"), lines
         assert came == raised
     assert raised > 5
+
+
+def times_out(x, n, log):
+    log.append("begun")
+    done = 0
+    try:
+        while done < n:
+            x = ops.tanh(ops.matmul(x, x.T))[:, :3] + x.mean()
+            done += 1
+    except Stop:
+        return "caught", done >= 0
+    finally:
+        log.append("done")
+    return "all", done
+
+
+def times_out_below(x, n, log):
+    return times_out(x, n, log)[0]
+
+
+def times_out_in_a_loop(x, n, log):
+    for k in range(3):
+        with contextlib.suppress(Stop):
+            while k < n:
+                x = ops.sin(x + k)
+        log.append(k)
+        signal.setitimer(signal.ITIMER_REAL, 0.03)
+    return "caught"
+
+
+@pytest.mark.parametrize("seconds", [0.03, 0.07, 0.15])
+@pytest.mark.parametrize("function, log", [
+    (times_out, ["begun", "done"]), (times_out_below, ["begun", "done"]), (times_out_in_a_loop, [0, 1, 2])])
+def test_a_function_catches_what_ends_its_capture(function, log, seconds, alarm):
+    caught = 0
+    for _ in range(3):
+        came, jitted = [], ms.jit(function)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            result = jitted(ops.ones((3, 3)), 10**9, came)
+            assert "caught" in result and came == log
+            caught += 1
+        except Stop:  # it came before the `try`: other processes had the processor
+            pass
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    assert caught > 1
+
+
+def test_a_script_gets_all_that_its_handlers_raise(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent("""
+        import signal, time, types
+        import numpy as np
+
+        class Stop(Exception):
+            pass
+
+        came = raised = 0
+
+        def handler(*_):
+            global came
+            came += 1
+            raise Stop
+
+        def f(a, n):
+            total = 0.0
+            for i in range(n):
+                total += np.median(a * i) + (a * i).sum()
+            return total
+
+        signal.signal(signal.SIGALRM, handler)
+        x, turn, end = np.arange(30.0), 0, time.monotonic() + 1.5
+        while time.monotonic() < end:
+            fresh = types.FunctionType(f.__code__.replace(co_name=f"f{turn}"), globals())
+            turn += 1
+            try:
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 1e-6 * (10 + turn * 7919 % 1000))
+                    fresh(x, 30)
+                    fresh(x, 30)
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+            except Stop:
+                raised += 1
+            assert came == raised
+        print(raised > 100)
+        """))
+    p = subprocess.run([sys.executable, "-m", "pijit", script], capture_output=True, text=True, timeout=120)
+    assert p.stdout == "True\n", p.stderr
 
 
 @pytest.mark.parametrize("use", ["reverse", "forward", "batch"])

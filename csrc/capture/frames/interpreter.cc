@@ -52,13 +52,6 @@ std::string Tracer::inner_module() const {
   return name && PyUnicode_CheckExact(name) ? text_of(name) : "";
 }
 
-std::vector<std::pair<Code, int>> Tracer::frames() const {
-  std::vector<std::pair<Code, int>> r;
-  for (size_t k = frames_.size(); k-- > 0;)
-    r.push_back({frames_[k]->code, frames_[k]->code->instrs[frames_[k]->pc].line});
-  return r;
-}
-
 std::unique_ptr<Entry> Tracer::run() {
   Frame f;
   f.code = start_.code;

@@ -22,7 +22,6 @@ class FakeContext final : public Context {
   std::string location() const override { return "test"; }
   std::string inner_module() const override { return ""; }
   bool resume_generator(const V&, V*, const V&, const V&) override { return false; }
-  std::vector<std::pair<Code, int>> frames() const override { return {}; }
 
   // An object from outside.
   V outside(const py::object& o) {
