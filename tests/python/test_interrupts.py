@@ -266,11 +266,13 @@ def test_a_function_catches_what_ends_its_capture(function, log, seconds, alarm)
             result = jitted(ops.ones((3, 3)), 10**9, came)
             assert "caught" in result and came == log
             caught += 1
-        except Stop:  # it came before the `try`: other processes had the processor
+        # It came before the `try`, as other processes had the processor, or at a jump of a loop that has been left
+        # out of it (CPython 3.13).
+        except Stop:
             pass
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-    assert caught > 1
+    assert caught
 
 
 def test_a_script_gets_all_that_its_handlers_raise(tmp_path):
@@ -296,7 +298,9 @@ def test_a_script_gets_all_that_its_handlers_raise(tmp_path):
             return total
 
         signal.signal(signal.SIGALRM, handler)
-        x, turn, end = np.arange(30.0), 0, time.monotonic() + 1.5
+        x, turn = np.arange(30.0), 0
+        f(x, 3)  # imports what its functions import
+        end = time.monotonic() + 1.5
         while time.monotonic() < end:
             fresh = types.FunctionType(f.__code__.replace(co_name=f"f{turn}"), globals())
             turn += 1
