@@ -1,4 +1,5 @@
 // Entries of a function: the one that fits a state, how many there may be, and their capture.
+#include "absl/cleanup/cleanup.h"
 #include "absl/hash/hash.h"
 #include "base/config.h"
 #include "base/log.h"
@@ -200,19 +201,6 @@ struct Paid {
     if (again || !fresh || fresh->ops.empty()) by.spend(clock_ns() - begin);
   }
 };
-
-// Those that come during a capture wait about as long as it took: then the function is where it
-// would have been without it, as in the `try` that is to handle what they raise.
-struct SignalsMeanwhile {
-  std::optional<LaterSignals>* later;
-  const int64_t begin;
-  const bool run_here;
-  ~SignalsMeanwhile() {
-    constexpr int64_t kLongest = 200'000'000;
-    if (run_here && signals_pending())
-      later->emplace(std::chrono::nanoseconds(std::min(clock_ns() - begin, kLongest)));
-  }
-};
 }  // namespace
 
 StartPoint Execution::start_point(const ResumePoint& point) const {
@@ -234,7 +222,7 @@ std::unique_ptr<Entry> Execution::captured(ResumePoint& point) {
   StartPoint at = start_point(point);
   const int64_t begin = clock_ns();
   std::unique_ptr<Entry> fresh;
-  const SignalsMeanwhile signals{&later_signals_, begin, !target_.osr};
+  const auto signals = absl::MakeCleanup([&] { put_signals_off(clock_ns() - begin); });
   try {
     // capture runs no code of the user's, nor do the finalizers of garbage and signals' handlers
     const NoCollection no_garbage;

@@ -92,12 +92,16 @@ py::object Execution::run() {
       const py::object result = run_entry(found);
       if (result) return result;
       if (overtaken_) continue;
-      if (failed_) note_failure(point, *found.entry);
+      if (failed_ && !signalled_) note_failure(point, *found.entry);
       if (target_.osr && !failed_) {
         leave_stand();
         return {};
       }
-      if (failed_ || plainly_) return plain();
+      if (failed_ || plainly_) {
+        const py::object r = plain();
+        state_.signals_raise_nothing |= signalled_;
+        return r;
+      }
     }
     if (code_->instrs[instr_].op == Op::RETURN_VALUE) return stack_.back();
     const int at = instr_;
@@ -105,6 +109,13 @@ py::object Execution::run() {
     untouched_ = false;
     if (signal_raises()) handle_raised(at);
   }
+}
+
+// The function is then where it would have been without what they came in, as in the `try` that is
+// to handle what they raise.
+void Execution::put_signals_off(int64_t ns) {
+  if (!target_.osr && signals_pending())
+    later_signals_.emplace(std::chrono::nanoseconds(std::min(ns, kLongestDelay)));
 }
 
 bool Execution::signal_raises() {
@@ -315,6 +326,8 @@ bool Execution::compute(const Found& found, Runner* r) {
   failed_ = false;
   overtaken_ = false;
   const uint64_t begun = processes::begun();
+  const Program* const program = found.instance->program.get();
+  const SignalsEnd ends(program && !program->collects && !state_.signals_raise_nothing);
   try {
     const Span graph(TraceEvent::kGraph);
     auto recheck = [&](Values* now) {
@@ -328,6 +341,9 @@ bool Execution::compute(const Found& found, Runner* r) {
       return false;
     }
     alone_ = false;
+  } catch (const SignalWaits&) {
+    put_signals_off(kLongestDelay);
+    failed_ = signalled_ = true;
   } catch (const OpError&) {
     if (processes::begun() != begun) throw;  // other processes do not run it again
     failed_ = true;                          // the plain run raises the error at its line

@@ -139,9 +139,10 @@ struct FunctionCache {
   std::optional<bool> over_numbers;  // is it about loops over numbers?
   bool no_regions = false;           // these gain nothing as regions
   uint64_t region_count = 0, region_losses = 0;
-  bool regions_left = false;  // a call went on in CPython behind one
-  Backoff recursion{3};       // attempts of a function that calls itself
-  int64_t wasted_ns = 0;      // on regions that came to nothing
+  bool signals_raise_nothing = false;  // one ended a graph, and the plain run was not
+  bool regions_left = false;           // a call went on in CPython behind one
+  Backoff recursion{3};                // attempts of a function that calls itself
+  int64_t wasted_ns = 0;               // on regions that came to nothing
   // None begins within these, as the last instruction of each has no code.
   std::vector<std::pair<int, int>> before_regions;
   int64_t regions_made_ns = 0, regions_ran_ns = 0;

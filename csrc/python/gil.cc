@@ -15,8 +15,9 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "python/convert.h"
 #include "base/gil.h"
+#include "python/convert.h"
+#include "python/signals.h"
 
 // Wheels are for glibc 2.34 and later, which systems have beside GCC 11's libstdc++: this function
 // alone has a younger version, which does the same.
@@ -88,6 +89,10 @@ void turn() {
   const double interval = py::cast<double>(python_module("sys").attr("getswitchinterval")());
   next = Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(2 * interval));
+  if (SignalsEnd::on() && signals_pending()) {
+    if (was_away) release();
+    throw SignalWaits();
+  }
   if (PyErr_CheckSignals() < 0) {
     const py::error_already_set raised;
     if (was_away) release();  // as before: whoever let go takes it back

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 #include "python/interpreter.h"
 
@@ -27,6 +26,8 @@ NoSignals::~NoSignals() {
   _PyRuntime.main_thread = std::exchange(held_from, 0);
   if (put_off == 0 && frames::signal_waits()) frames::look_for_signals(PyThreadState_Get());
 }
+
+[[gnu::tls_model("initial-exec")]] thread_local bool SignalsEnd::on_ = false;
 
 struct LaterSignals::Shared {
   explicit Shared(PyThreadState* t) : thread(t) {}

@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <memory>
+#include <utility>
 
 namespace pijit {
 
@@ -17,6 +18,21 @@ class NoSignals {
 
  private:
   bool holds_;
+};
+
+// Under it, what runs without the interpreter is ended where a signal waits: it runs no handler, as
+// what came before it in the program has not happened yet.
+struct SignalWaits {};
+class SignalsEnd {
+ public:
+  explicit SignalsEnd(bool on) : before_(std::exchange(on_, on)) {}
+  ~SignalsEnd() { on_ = before_; }
+  SignalsEnd(const SignalsEnd&) = delete;
+  static bool on() { return on_; }
+
+ private:
+  [[gnu::tls_model("initial-exec")]] static thread_local bool on_;
+  bool before_;
 };
 
 // The evaluator forgets those that wait, for some time, or until this is gone.

@@ -254,9 +254,20 @@ def times_out_in_a_loop(x, n, log):
     return "caught"
 
 
+def times_out_in_a_graph(x, n, log):
+    log.append("begun")
+    try:
+        return ops.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, ops.sin(y) + 1), [Tensor(0), x])
+    except Stop:
+        return "caught"
+    finally:
+        log.append("done")
+
+
 @pytest.mark.parametrize("seconds", [0.03, 0.07, 0.15])
 @pytest.mark.parametrize("function, log", [
-    (times_out, ["begun", "done"]), (times_out_below, ["begun", "done"]), (times_out_in_a_loop, [0, 1, 2])])
+    (times_out, ["begun", "done"]), (times_out_below, ["begun", "done"]), (times_out_in_a_loop, [0, 1, 2]),
+    (times_out_in_a_graph, ["begun", "done"])])
 def test_a_function_catches_what_ends_its_capture(function, log, seconds, alarm):
     caught = 0
     for _ in range(3):
@@ -273,6 +284,20 @@ def test_a_function_catches_what_ends_its_capture(function, log, seconds, alarm)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     assert caught
+
+
+def test_handlers_that_raise_nothing_let_graphs_go_on(alarm):
+    came = []
+    signal.signal(signal.SIGALRM, lambda *_: came.append(len(log)))
+    log, jitted = [], ms.jit(times_out_in_a_graph)
+    want = ms.jit(times_out_in_a_graph)(ops.ones((3,)), 20_000, [])
+    signal.setitimer(signal.ITIMER_REAL, 0.004, 0.004)
+    for k in range(4):
+        got = jitted(ops.ones((3,)), 20_000, log)
+        assert [v.asnumpy().tolist() for v in got] == [v.asnumpy().tolist() for v in want]
+        assert log == ["begun", "done"] * (k + 1)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert came and ms.explain(jitted).graph_runs > 0
 
 
 def test_a_script_gets_all_that_its_handlers_raise(tmp_path):
