@@ -127,6 +127,11 @@ inline void look_for_signals(PyThreadState* t) {
   _Py_atomic_store_relaxed(&_PyRuntime.ceval.signals_pending, 1);
   _Py_atomic_store_relaxed(&t->interp->ceval.eval_breaker, 1);
 }
+// Calls that wait for the main thread: the evaluator was not told of those that came meanwhile.
+inline void look_for_calls(PyThreadState* t) {
+  if (_Py_atomic_load_relaxed(&t->interp->ceval.pending.calls_to_do))
+    _Py_atomic_store_relaxed(&t->interp->ceval.eval_breaker, 1);
+}
 inline void forget_signals(PyThreadState*) {
   _Py_atomic_store_relaxed(&_PyRuntime.ceval.signals_pending, 0);
 }

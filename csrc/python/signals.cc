@@ -12,7 +12,8 @@ namespace {
 unsigned long held_from = 0;  // the main thread, while it has NoSignals
 std::atomic<int> put_off{0};  // how many LaterSignals it has, before they end
 bool is_main_thread() {
-  return PyThread_get_thread_ident() == (held_from ? held_from : _PyRuntime.main_thread);
+  const unsigned long main = _PyRuntime.main_thread;  // a child of a fork has another one
+  return PyThread_get_thread_ident() == (main ? main : held_from);
 }
 }  // namespace
 
@@ -24,7 +25,9 @@ NoSignals::NoSignals() : holds_(!held_from && is_main_thread()) {
 NoSignals::~NoSignals() {
   if (!holds_) return;
   _PyRuntime.main_thread = std::exchange(held_from, 0);
-  if (put_off == 0 && frames::signal_waits()) frames::look_for_signals(PyThreadState_Get());
+  PyThreadState* const t = PyThreadState_Get();
+  if (put_off == 0 && frames::signal_waits()) frames::look_for_signals(t);
+  frames::look_for_calls(t);
 }
 
 [[gnu::tls_model("initial-exec")]] thread_local bool SignalsEnd::on_ = false;

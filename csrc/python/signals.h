@@ -9,7 +9,8 @@ namespace pijit {
 // A signal has come whose handler is Python code, and this thread is to run it.
 bool signals_pending();
 
-// While it lives in the main thread, which alone runs them, signals wait that Python code handles.
+// While it lives in the main thread, which alone runs them, signals wait that Python code handles,
+// and so do calls that are pending (Py_AddPendingCall).
 class NoSignals {
  public:
   NoSignals();
