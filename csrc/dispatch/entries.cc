@@ -222,7 +222,9 @@ std::unique_ptr<Entry> Execution::captured(ResumePoint& point) {
   StartPoint at = start_point(point);
   const int64_t begin = clock_ns();
   std::unique_ptr<Entry> fresh;
-  const auto signals = absl::MakeCleanup([&] { put_signals_off(clock_ns() - begin); });
+  const auto signals = absl::MakeCleanup([&] {
+    if (!target_.osr) signals_.begin(clock_ns() - begin);
+  });
   try {
     // capture runs no code of the user's, nor do the finalizers of garbage and signals' handlers
     const NoCollection no_garbage;

@@ -90,8 +90,6 @@ class Execution {
                        [&](auto& h) { return h.target == instr_; });
   }
   void handle_raised(int at);
-  bool signal_raises();
-  void put_signals_off(int64_t ns);
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
   py::object rest_in_python();
@@ -125,11 +123,10 @@ class Execution {
   ShownFrames shown_;
   const absl::FunctionRef<py::object()> original_;
   int instr_ = 0;
-  bool untouched_ = true;                                // nothing has happened yet
-  bool failed_ = false;                                  // the entry
-  bool signalled_ = false;                               // one came as the graph ran
-  static constexpr int64_t kLongestDelay = 200'000'000;  // ns
-  std::optional<LaterSignals> later_signals_;
+  bool untouched_ = true;   // nothing has happened yet
+  bool failed_ = false;     // the entry
+  bool signalled_ = false;  // one came as the graph ran
+  SignalDelay signals_;
   bool overtaken_ = false;  // it ran for nothing: other threads changed what it had read
   bool alone_ = false;      // so that they wait when it runs again
   bool by_size_ = false;    // a new size: plainly

@@ -107,21 +107,8 @@ py::object Execution::run() {
     const int at = instr_;
     if (!step()) return plain();
     untouched_ = false;
-    if (signal_raises()) handle_raised(at);
+    if (signals_.raises()) handle_raised(at);
   }
-}
-
-// The function is then where it would have been without what they came in, as in the `try` that is
-// to handle what they raise.
-void Execution::put_signals_off(int64_t ns) {
-  if (!target_.osr && signals_pending())
-    later_signals_.emplace(std::chrono::nanoseconds(std::min(ns, kLongestDelay)));
-}
-
-bool Execution::signal_raises() {
-  if (later_signals_ && !later_signals_->ended()) return false;
-  later_signals_.reset();
-  return PyErr_CheckSignals() < 0;
 }
 
 // Goes on where the function handles the current exception, or throws it.
@@ -221,7 +208,7 @@ bool Execution::loop_in_python(py::object* result) {
   const py::object code = loop_code(nulls_in(stack_));
   if (!code) return false;
   const py::object f = function_like(target_.func, code, true);
-  if (signal_raises()) {
+  if (signals_.raises()) {
     handle_raised(instr_);
     return true;
   }
@@ -296,7 +283,7 @@ py::object Execution::rest_in_python() {
   // functions that share their code differ in closure
   const py::object f = function_like(target_.func, made, true);
   // its frame would raise it before it is in the `try` that instr_ lies in
-  if (signal_raises()) {
+  if (signals_.raises()) {
     handle_raised(instr_);
     return rest_in_python();
   }
@@ -342,7 +329,7 @@ bool Execution::compute(const Found& found, Runner* r) {
     }
     alone_ = false;
   } catch (const SignalWaits&) {
-    put_signals_off(kLongestDelay);
+    if (!target_.osr) signals_.begin(INT64_MAX);
     failed_ = signalled_ = true;
   } catch (const OpError&) {
     if (processes::begun() != begun) throw;  // other processes do not run it again

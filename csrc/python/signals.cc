@@ -1,6 +1,8 @@
 #include "python/signals.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 
@@ -10,7 +12,7 @@ namespace pijit {
 
 namespace {
 unsigned long held_from = 0;  // the main thread, while it has NoSignals
-std::atomic<int> put_off{0};  // how many LaterSignals it has, before they end
+std::atomic<int> put_off{0};  // how many delays it has, before they end
 bool is_main_thread() {
   const unsigned long main = _PyRuntime.main_thread;  // a child of a fork has another one
   return PyThread_get_thread_ident() == (main ? main : held_from);
@@ -32,7 +34,7 @@ NoSignals::~NoSignals() {
 
 [[gnu::tls_model("initial-exec")]] thread_local bool SignalsEnd::on_ = false;
 
-struct LaterSignals::Shared {
+struct SignalDelay::Shared {
   explicit Shared(PyThreadState* t) : thread(t) {}
   void end() {
     const std::lock_guard lock(mutex);
@@ -45,19 +47,25 @@ struct LaterSignals::Shared {
   PyThreadState* const thread;
 };
 
-LaterSignals::LaterSignals(std::chrono::nanoseconds time) {
-  if (!is_main_thread()) return;
+void SignalDelay::begin(int64_t ns) {
+  constexpr int64_t kLongest = 200'000'000;
+  if (!signals_pending()) return;
+  end();
   shared_ = std::make_shared<Shared>(PyThreadState_Get());
   ++put_off;
   frames::forget_signals(shared_->thread);
-  std::thread([shared = shared_, time] {
+  std::thread([shared = shared_, time = std::chrono::nanoseconds(std::min(ns, kLongest))] {
     std::this_thread::sleep_for(time);
     shared->end();
   }).detach();
 }
-LaterSignals::~LaterSignals() {
-  if (shared_) shared_->end();
+bool SignalDelay::raises() {
+  if (shared_ && !shared_->ended) return false;
+  return PyErr_CheckSignals() < 0;
 }
-bool LaterSignals::ended() const { return !shared_ || shared_->ended; }
+void SignalDelay::end() {
+  if (shared_) shared_->end();
+  shared_.reset();
+}
 
 }  // namespace pijit

@@ -1,6 +1,6 @@
 // Signals that Python code handles, where it may not run, or is to run later.
 #pragma once
-#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -36,16 +36,22 @@ class SignalsEnd {
   bool before_;
 };
 
-// The evaluator forgets those that wait, for some time, or until this is gone.
-class LaterSignals {
+// Signals that came while the program stood still, as in a capture of its code, and so are to be
+// handled somewhat later: where the program would have been without it, as in the `try` that is to
+// handle what they raise.
+class SignalDelay {
  public:
-  explicit LaterSignals(std::chrono::nanoseconds time);
-  ~LaterSignals();
-  bool ended() const;
-  LaterSignals(const LaterSignals&) = delete;
+  SignalDelay() = default;
+  ~SignalDelay() { end(); }
+  SignalDelay(const SignalDelay&) = delete;
+  // The evaluator forgets those that wait now, for so long, or until this is gone.
+  void begin(int64_t ns);
+  // Runs the handlers of those that wait, if they are put off no more. True: one has raised.
+  bool raises();
 
  private:
   struct Shared;
+  void end();
   std::shared_ptr<Shared> shared_;
 };
 
