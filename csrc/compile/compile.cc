@@ -329,10 +329,24 @@ class Compiler {
       for (size_t k = 0; k < l.out.size(); ++k)
         l.spec.out[k].stream = l.spec.footprint(l.spec.out[k]) * 16 > all && for_others(l.out[k]);
   }
+  // The kernel of a group of tiles, and what is said of it.
+  void finish_tiles(const TileGroup& g, TileSpec tiles, Program::Step* step) const {
+    tiles.slices = g.slices;
+    tiles.tile = g.tile;
+    std::vector<MetadataRef> parts;
+    for (size_t k = g.begin; k < g.end; ++k) parts.push_back(p_->steps[k].metadata);
+    int64_t bytes = 0;
+    for (auto* list : {&step->in, &step->out})
+      for (int s : *list) bytes += bytes_of_slot(s);
+    Metadata of_all = joined(parts, bytes);
+    const CodeName name([&] { return name_of_code(of_all); });
+    step->kernel = device_.make_tiles(std::move(tiles));
+    step->text = step->kernel->describe();
+    step->metadata = with_kernel(std::move(of_all), step->text);
+  }
   // Makes the kernels of loops, some of which run together in tiles.
   void make_loops() {
     loops_.resize(p_->steps.size());
-    const auto groups = plan_tiles(loops_, facts_);
     std::map<int, int> group_at;  // step -> group
     for (auto [u, s] : unit_step_) group_at[s] = u;
     std::set<int> leaves;  // slots read by outputs
@@ -341,6 +355,10 @@ class Compiler {
     for (size_t k = 0; k < p_->steps.size(); ++k)
       for (int s : p_->steps[k].in)
         if (s >= 0) last_reader[static_cast<size_t>(s)] = k;
+    const auto is_read_from = [&](int s, size_t end) {
+      return leaves.count(s) || last_reader[static_cast<size_t>(s)] >= end;
+    };
+    const auto groups = plan_tiles(loops_, facts_, is_read_from);
     std::vector<Program::Step> steps;
     size_t at = 0;
     auto keep_until = [&](size_t end) {
@@ -359,16 +377,14 @@ class Compiler {
         made.insert(loops_[k].out.begin(), loops_[k].out.end());
         read.insert(loops_[k].in.begin(), loops_[k].in.end());
       }
-      const auto goes_outside = [&](int s) {
-        return leaves.count(s) || last_reader[static_cast<size_t>(s)] >= g.end;
-      };
+      const auto goes_outside = [&](int s) { return is_read_from(s, g.end); };
       choose_streams(std::span(loops_).subspan(g.begin, g.end - g.begin),
                      [&](int s) { return !read.count(s); });
       Program::Step step;
       std::map<int, TileSpec::Operand> operand;  // by slot
       TileSpec tiles;
       std::vector<size_t>& scratch = tiles.scratch;
-      auto operand_of = [&](int s, int64_t slice_bytes) {
+      auto operand_of = [&](int s, int64_t slice_bytes, int64_t slices, int64_t count) {
         auto [it, fresh] = operand.try_emplace(s);
         if (fresh && !made.count(s)) {
           it->second = {TileSpec::Operand::kIn, static_cast<int>(step.in.size())};
@@ -379,7 +395,7 @@ class Compiler {
         } else if (fresh) {
           it->second = {TileSpec::Operand::kScratch, static_cast<int>(scratch.size())};
           scratch.push_back(g_.node(value_of_slot_.at(s)).type.bytes() /
-                            static_cast<size_t>(g.slices) * static_cast<size_t>(g.tile));
+                            static_cast<size_t>(slices) * static_cast<size_t>(count));
           p_->slots[s].kind = Program::Slot::kTile;
         }
         TileSpec::Operand o = it->second;
@@ -388,39 +404,35 @@ class Compiler {
       };
       for (; at < g.end; ++at) {
         LoopSpec& spec = loops_[at].spec;
-        spec.collapse();
-        const Cut& cut = g.cuts[at - g.begin];
+        const bool by_rows = !g.more.empty();
+        if (!by_rows) spec.collapse();
+        const Cut cut = by_rows ? Cut{0, 1, 1} : g.cuts[at - g.begin];
+        const int64_t more = by_rows ? g.more[at - g.begin].rows : 0, rest = g.slices % g.tile;
         auto bytes = [&](const LoopOperand& o) {
           return cut.stride(o) * static_cast<int64_t>(size_of(o.dt));
         };
         TileSpec::Member m;
         std::vector<bool> in_scratch;
-        for (size_t k = 0; k < spec.in.size(); ++k)
-          m.in.push_back(operand_of(loops_[at].in[k], bytes(spec.in[k])));
-        for (size_t k = 0; k < spec.out.size(); ++k)
-          m.out.push_back(operand_of(loops_[at].out[k], bytes(spec.out[k])));
+        auto operands = [&](auto& of, const std::vector<int>& slots, auto* to) {
+          for (size_t k = 0; k < of.size(); ++k)
+            to->push_back(operand_of(slots[k], bytes(of[k]), g.slices + more, g.tile + more));
+        };
+        operands(spec.in, loops_[at].in, &m.in);
+        operands(spec.out, loops_[at].out, &m.out);
         for (auto* list : {&m.in, &m.out})
           for (auto& o : *list) in_scratch.push_back(o.kind == TileSpec::Operand::kScratch);
-        m.loop = slices_of(spec, cut, g.slices, g.tile, in_scratch);
-        if (const int64_t rest = g.slices % g.tile)
-          m.rest = slices_of(spec, cut, g.slices, rest, in_scratch);
+        auto part = [&](int64_t count) {
+          return by_rows ? rows_of(spec, count + more)
+                         : slices_of(spec, cut, g.slices, count, in_scratch);
+        };
+        m.loop = part(g.tile);
+        if (rest) m.rest = part(rest);
         tiles.members.push_back(std::move(m));
         const int u = group_at.at(static_cast<int>(at));
         unit_step_[u] = static_cast<int>(steps.size());
         extent_[u] = extent;
       }
-      tiles.slices = g.slices;
-      tiles.tile = g.tile;
-      std::vector<MetadataRef> parts;
-      for (size_t k = g.begin; k < g.end; ++k) parts.push_back(p_->steps[k].metadata);
-      int64_t bytes = 0;
-      for (auto* list : {&step.in, &step.out})
-        for (int s : *list) bytes += bytes_of_slot(s);
-      Metadata of_all = joined(parts, bytes);
-      const CodeName name([&] { return name_of_code(of_all); });
-      step.kernel = device_.make_tiles(std::move(tiles));
-      step.text = step.kernel->describe();
-      step.metadata = with_kernel(std::move(of_all), step.text);
+      finish_tiles(g, std::move(tiles), &step);
       steps.push_back(std::move(step));
     }
     keep_until(p_->steps.size());

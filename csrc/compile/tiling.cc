@@ -26,8 +26,9 @@ int reduced_dim(const LoopSpec& s) {
 }
 class TilingPlanner {
  public:
-  TilingPlanner(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts)
-      : full_(loops), loops_(loops), facts_(facts) {
+  TilingPlanner(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts,
+                GoesOutside goes_outside)
+      : full_(loops), loops_(loops), facts_(facts), goes_outside_(goes_outside) {
     for (auto& l : loops_)
       if (l.is_loop()) l.spec.collapse();
   }
@@ -36,6 +37,7 @@ class TilingPlanner {
     size_t from = 0;
     for (size_t k = 0; k < loops_.size(); ++k) {
       auto g = along_an_inner_axis(k);
+      if (!g) g = with_more_rows(k);
       if (!g) continue;
       by_rows(from, k, &groups);
       k = from = g->end;
@@ -227,16 +229,119 @@ class TilingPlanner {
     return tiles > 1 && 4 * turns * threads <= 5 * tiles;
   }
 
+  // Loops that read what others of them make at other rows than their own.
+  std::optional<TileGroup> with_more_rows(size_t begin) const {
+    constexpr size_t kMost = 24;  // each end is tried
+    size_t end = begin;
+    auto fits = [&](const PlannedLoop& l) {
+      return l.is_loop() && l.spec.form == LoopSpec::kMap && !l.spec.dims.empty() &&
+             l.spec.dims[0] >= kMinRows;
+    };
+    while (end < full_.size() && end - begin < kMost && fits(full_[end])) ++end;
+    // without a value that others read at other rows there is nothing to gain
+    for (; end >= begin + 2; --end)
+      if (auto g = group_with_more_rows(begin, end)) return g;
+    return std::nullopt;
+  }
+  std::optional<TileGroup> group_with_more_rows(size_t begin, size_t end) const {
+    TileGroup g{begin, end, full_[end - 1].spec.dims[0], 1, {}, {}};
+    std::map<int, size_t> maker;  // of a slot
+    for (size_t k = begin; k < end; ++k)
+      for (int s : full_[k].out) maker[s] = k;
+    std::map<size_t, std::pair<int64_t, int64_t>> need;  // rows before and behind those of a tile
+    std::vector<MoreRows> more(end - begin);
+    bool any = false;
+    for (size_t k = end; k-- > begin;) {
+      const LoopSpec& s = full_[k].spec;
+      const bool leaves = std::any_of(full_[k].out.begin(), full_[k].out.end(),
+                                      [&](int slot) { return goes_outside_(slot, end); });
+      const auto asked = need.find(k);
+      if (asked == need.end() && !leaves) return std::nullopt;
+      const int64_t rows = asked == need.end() ? 0 : asked->second.second;
+      // Others' tiles write what leaves, and all rows are computed: some may raise flags.
+      if ((leaves && rows != 0) || (asked != need.end() && asked->second.first != 0) ||
+          s.dims[0] != g.slices + rows)
+        return std::nullopt;
+      for (auto& o : s.out)
+        if (o.strides[0] <= 0 || o.offset != 0 || span_of(s, o) > o.strides[0]) return std::nullopt;
+      more[k - begin].rows = rows;
+      any |= rows != 0;
+      for (size_t i = 0; i < s.in.size(); ++i) {
+        const auto m = maker.find(full_[k].in[i]);
+        if (m == maker.end()) continue;
+        const LoopOperand& o = s.in[i];
+        const int64_t row = row_of(full_[m->second], full_[k].in[i]);
+        if (m->second >= k || o.strides[0] != row || o.offset < 0 ||
+            o.offset % row + span_of(s, o) > row)
+          return std::nullopt;
+        const int64_t at = o.offset / row;
+        auto [it, fresh] = need.try_emplace(m->second, at, at + rows);
+        it->second.first = std::min(it->second.first, at);
+        it->second.second = std::max(it->second.second, at + rows);
+      }
+    }
+    if (!any) return std::nullopt;
+    g.more = std::move(more);
+    return choose_rows(&g) ? std::optional(std::move(g)) : std::nullopt;
+  }
+  // Elements from the first to behind the last one of a row; more than any row where they do not go
+  // upwards.
+  static int64_t span_of(const LoopSpec& s, const LoopOperand& o) {
+    int64_t n = 1;
+    for (size_t d = 1; d < s.dims.size(); ++d) {
+      if (o.strides[d] < 0) return INT64_MAX / 2;
+      n += (s.dims[d] - 1) * o.strides[d];
+    }
+    return n;
+  }
+  static int64_t row_of(const PlannedLoop& l, int slot) {
+    for (size_t k = 0; k < l.out.size(); ++k)
+      if (l.out[k] == slot) return l.spec.out[k].strides[0];
+    return 0;
+  }
+  // Tiles that stay in a core's own cache, and compute few rows again.
+  bool choose_rows(TileGroup* g) const {
+    constexpr int64_t kTileBytes = 6, kMost = 32, kLeast = 4;  // of facts_.tile_bytes; rows
+    std::map<int, int64_t> by_slot;                            // bytes of a row
+    int64_t most = 0, row_bytes = 0;
+    for (size_t k = g->begin; k < g->end; ++k) {
+      most = std::max(most, g->more[k - g->begin].rows);
+      full_[k].each_operand([&](int slot, const LoopOperand& o) {
+        const int64_t n = std::abs(o.strides[0]) * static_cast<int64_t>(size_of(o.dt));
+        by_slot[slot] = std::max(by_slot[slot], n);
+      });
+    }
+    for (auto [slot, n] : by_slot) row_bytes += n;
+    if (row_bytes == 0 || g->slices * row_bytes <= kMost * facts_.tile_bytes) return false;
+    const int64_t threads = facts_.threads;
+    g->tile = std::max(kTileBytes * facts_.tile_bytes / row_bytes, kLeast * most);
+    if (g->tile * row_bytes > kMost * facts_.tile_bytes) return false;
+    // as many for each thread
+    const int64_t turns = (g->slices + threads * g->tile - 1) / (threads * g->tile);
+    const int64_t even = (g->slices + threads * turns - 1) / (threads * turns);
+    if (even >= kLeast * most) g->tile = even;
+    return true;
+  }
+
   const std::vector<PlannedLoop>& full_;
   std::vector<PlannedLoop> loops_;  // collapsed
   const DeviceFacts& facts_;
+  const GoesOutside goes_outside_;
 };
 
 }  // namespace
 
-std::vector<TileGroup> plan_tiles(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts) {
+std::vector<TileGroup> plan_tiles(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts,
+                                  GoesOutside goes_outside) {
   if (!config().fuse || facts.tile_bytes == 0) return {};
-  return TilingPlanner(loops, facts).run();
+  return TilingPlanner(loops, facts, goes_outside).run();
+}
+
+LoopSpec rows_of(const LoopSpec& s, int64_t rows) {
+  LoopSpec r = s;
+  r.dims[0] = rows;
+  r.collapse();
+  return r;
 }
 
 LoopSpec slices_of(const LoopSpec& s, const Cut& cut, int64_t slices, int64_t count,

@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "runtime/device.h"
 
 namespace pijit {
@@ -29,17 +30,31 @@ struct Cut {
   int64_t stride(const LoopOperand& o) const { return o.strides[dim] * after; }
 };
 
+// The rows (of the first dim) that a loop computes for a tile of the group's last loop: from that
+// tile's first one on, and so many more behind its last one, which the next tile computes again.
+struct MoreRows {
+  int64_t rows = 0;
+};
+
 struct TileGroup {
   size_t begin, end;  // steps
   int64_t slices;     // of equal size, that every loop computes from its own slice alone
   int64_t tile;       // slices that run together
   std::vector<Cut> cuts;
+  // Or each loop computes rows from rows of others beside its own, as stencils of stencils do; then
+  // values that pass between such loops are read by the group alone.
+  std::vector<MoreRows> more;
 };
-std::vector<TileGroup> plan_tiles(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts);
+// `goes_outside`: is a slot read by steps from `end` on, or a result?
+using GoesOutside = absl::FunctionRef<bool(int slot, size_t end)>;
+std::vector<TileGroup> plan_tiles(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts,
+                                  GoesOutside goes_outside);
 
 // The part of a collapsed loop that computes `count` slices. scratch: per operand, inputs first,
 // whether its memory holds those slices only.
 LoopSpec slices_of(const LoopSpec& s, const Cut& cut, int64_t slices, int64_t count,
                    const std::vector<bool>& scratch);
+// The part of a loop, not collapsed, that computes so many rows.
+LoopSpec rows_of(const LoopSpec& s, int64_t rows);
 
 }  // namespace pijit

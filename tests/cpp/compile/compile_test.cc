@@ -403,6 +403,37 @@ TEST(Tiles, ADonatedInputIsOverwrittenOnlyWhereNoOtherTileReadsIt) {
   expect_modes_agree(all);
 }
 
+// Stencils of stencils: each loop computes rows that lie beside those of a tile, too.
+TEST(Tiles, LoopsReadRowsBesideTheirOwn) {
+  for (const Shape& shape : {Shape{1001}, Shape{203, 3}, Shape{97, 3, 2}}) {
+    Graph g;
+    Val x = g.add_input({DType::F32, shape});
+    auto rows = [&](Val v, int64_t from, int64_t to) {
+      Dims begin(shape.rank(), 0), end(g.node(v.id).type.shape.dims());
+      begin[0] = from, end[0] = to;
+      return part(v, begin, end);
+    };
+    auto step = [&](Val v) {
+      const int64_t n = g.node(v.id).type.shape[0];
+      return rows(v, 2, n) * 0.5 - rows(v, 0, n - 2) * v_op("tanh", rows(v, 1, n - 1));
+    };
+    Val a = step(x), b = step(a), c = step(b);
+    g.outputs = {{c.id}};
+    expect_modes_agree(g);
+    config().tile_bytes = 64;
+    for (int threads : {1, 2, 3}) {
+      config().num_threads = threads;
+      const auto p = compile(g);
+      EXPECT_EQ(p->steps.size(), 1u) << p->describe();
+      EXPECT_EQ(p->arena_bytes, 0u) << p->describe();
+    }
+    config().tile_bytes = 65536;
+    config().num_threads = 0;
+    g.outputs.push_back({b.id});  // it leaves: nobody else may write its rows
+    expect_modes_agree(g);
+  }
+}
+
 TEST(Tiles, LoopsThatShareLittleRunOneByOne) {
   Graph g;  // what is computed by row is small beside the map
   Val x = g.add_input({DType::F32, Shape{64, 640}}), v = g.add_input({DType::F32, Shape{64, 1}});
