@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "python/interpreter.h"
@@ -21,7 +22,7 @@ bool is_main_thread() {
 
 bool signals_pending() { return put_off == 0 && frames::signal_waits() && is_main_thread(); }
 
-NoSignals::NoSignals() : holds_(!held_from && is_main_thread()) {
+NoSignals::NoSignals() : holds_(PyThread_get_thread_ident() == _PyRuntime.main_thread) {
   if (holds_) held_from = std::exchange(_PyRuntime.main_thread, 0);
 }
 NoSignals::~NoSignals() {
@@ -37,12 +38,14 @@ NoSignals::~NoSignals() {
 struct SignalDelay::Shared {
   explicit Shared(PyThreadState* t) : thread(t) {}
   void end() {
-    const std::lock_guard lock(mutex);
+    // nobody asks the evaluator behind the end of the interpreter; in the child of a fork the lock
+    // may be of a thread that is not there
+    const std::unique_lock lock(mutex, std::chrono::milliseconds(100));
     if (ended.exchange(true)) return;
     --put_off;
     frames::look_for_signals(thread);
   }
-  std::mutex mutex;
+  std::timed_mutex mutex;
   std::atomic<bool> ended{false};
   PyThreadState* const thread;
 };
@@ -54,10 +57,14 @@ void SignalDelay::begin(int64_t ns) {
   shared_ = std::make_shared<Shared>(PyThreadState_Get());
   ++put_off;
   frames::forget_signals(shared_->thread);
-  std::thread([shared = shared_, time = std::chrono::nanoseconds(std::min(ns, kLongest))] {
-    std::this_thread::sleep_for(time);
-    shared->end();
-  }).detach();
+  try {
+    std::thread([shared = shared_, time = std::chrono::nanoseconds(std::min(ns, kLongest))] {
+      std::this_thread::sleep_for(time);
+      shared->end();
+    }).detach();
+  } catch (const std::system_error&) {  // there may be no more threads
+    end();
+  }
 }
 bool SignalDelay::raises() {
   if (shared_ && !shared_->ended) return false;
