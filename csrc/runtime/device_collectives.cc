@@ -1,5 +1,7 @@
 // What goes by a device's own library, and the watch over it.
 #include <algorithm>
+#include <deque>
+#include <set>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -123,15 +125,16 @@ std::shared_ptr<Event> note_started(std::string_view op, const GroupRef& g,
 
 void watch() {
   Engine& e = engine();
-  Running first;
+  std::deque<Running> all;
   bool broken;
   {
     std::lock_guard lock(e.mu);
     if (e.running.empty()) return;
-    first = e.running.front();
+    all = e.running;
     broken = !e.broken.empty();
   }
   if (broken) return abort_on_device();
+  Running first = all.front();
   std::string why;
   try {
     if (first.done->done()) {
@@ -140,7 +143,14 @@ void watch() {
       e.changed.notify_all();
       return;
     }
-    e.on_device->ready(first.group->of_device);
+    // Lines to others run side by side: one may fail while another waits for ever.
+    std::set<const Group*> asked;
+    for (const Running& r : all) {
+      if (!asked.insert(r.group.get()).second) continue;
+      first = r;
+      e.on_device->ready(r.group->of_device);
+    }
+    first = all.front();
   } catch (const OpError& x) {
     why = x.what();
   }

@@ -93,6 +93,7 @@ Address place(size_t n) {
   return at + n <= reinterpret_cast<Address>(region()) + kRegion ? at : 0;
 }
 
+bool can_run(const Item& next) { return next.run || next.moves || next.after.done(); }
 // The next item of a stream; false: there is none that can run, or go on.
 bool step(FakeStream& s, bool* waits) {
   std::function<void()> run;
@@ -101,7 +102,7 @@ bool step(FakeStream& s, bool* waits) {
     std::lock_guard lock(mu);
     if (s.queue.empty()) return false;
     Item& next = s.queue.front();
-    if (!next.run && !next.moves && !next.after.done()) return false;
+    if (!can_run(next)) return false;
     run = std::move(next.run);
     moves = next.moves;
     if (!moves) s.queue.pop_front();
@@ -118,22 +119,27 @@ int drain() {
   const bool late = order && !strcmp(order, "late");
   std::lock_guard turn(running);
   const Open open;
-  for (bool any = true, waits = false; any || waits;) {
-    if (!any) usleep(50);
-    any = waits = false;
-    std::vector<FakeStream*> all;
-    {
-      std::lock_guard lock(mu);
-      all = streams;
+  while (true) {
+    for (bool any = true, waits = false; any || waits;) {
+      if (!any) usleep(50);
+      any = waits = false;
+      std::vector<FakeStream*> all;
+      {
+        std::lock_guard lock(mu);
+        all = streams;
+      }
+      if (!late) std::reverse(all.begin(), all.end());
+      for (FakeStream* s : all)
+        while (step(*s, &waits)) any = true;
     }
-    if (!late) std::reverse(all.begin(), all.end());
-    for (FakeStream* s : all)
-      while (step(*s, &waits)) any = true;
+    std::lock_guard lock(mu);
+    bool stuck = false, more = false;  // another thread has put more there
+    for (FakeStream* s : streams)
+      if (!s->queue.empty()) (can_run(s->queue.front()) ? more : stuck) = true;
+    if (more) continue;
+    if (stuck) abort();  // streams that wait for each other
+    return lost;
   }
-  std::lock_guard lock(mu);
-  for (FakeStream* s : streams)
-    if (!s->queue.empty()) abort();  // streams that wait for each other
-  return lost;
 }
 const bool idle = getenv("PIJIT_FAKE_IDLE");
 template <class F>
