@@ -107,6 +107,32 @@ BreakStep::Outcome BreakStep::resize(int pc, size_t below) {
   std::vector<PyObject*> given;
   for (size_t k = below; k < stack_.size(); ++k)
     if (stack_[k]) given.push_back(stack_[k].ptr());
+#if PY_VERSION_HEX >= 0x030E0000
+  // what a variable holds lies on the stack without a reference of its own, and no method is made
+  // for the call
+  auto is_variable = [&](PyObject* o) {
+    return std::any_of(slots_.begin(), slots_.end(), [&](auto& s) { return s.ptr() == o; });
+  };
+  PyObject* const method = given[0];
+  int maker = pc - 1;  // of the method: in this statement, if it is no variable's
+  while (maker >= 0 && code_.instrs[maker].line == code_.instrs[pc].line &&
+         code_.instrs[maker].op != Op::LOAD_METHOD)
+    --maker;
+  const bool is_made = maker >= 0 && code_.instrs[maker].line == code_.instrs[pc].line &&
+                       text_of(code_.instrs[maker].obj) == "resize";
+  if (is_made && PyCFunction_Check(method) && Py_REFCNT(method) == 1 &&
+      is_variable(PyCFunction_GET_SELF(method))) {
+    given.insert(given.begin() + 1, PyCFunction_GET_SELF(method));
+    given[0] = library.ndarray_resize.object().ptr();  // the class holds it
+    for (size_t k = below; k < stack_.size(); ++k)
+      if (stack_[k].ptr() == method) {
+        stack_[k] = {};
+        break;
+      }
+  }
+  for (size_t k = below; k < stack_.size(); ++k)
+    if (stack_[k] && is_variable(stack_[k].ptr())) stack_[k] = {};
+#endif
   PyObject* const names = code_.instrs[pc].obj;
   const size_t named = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
   PyObject* const r =

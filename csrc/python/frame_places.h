@@ -35,7 +35,10 @@ inline void look_for_signals(PyThreadState* t) {
   _Py_set_eval_breaker_bit(t, _PY_SIGNALS_PENDING_BIT);
 }
 // Calls that wait for the main thread: the evaluator may have passed over them meanwhile.
-inline void look_for_calls(PyThreadState* t) { _Py_set_eval_breaker_bit(t, _PY_CALLS_TO_DO_BIT); }
+inline void look_for_calls(PyThreadState* t) {
+  if (_PyRuntime.ceval.pending_mainthread.npending > 0 || t->interp->ceval.pending.npending > 0)
+    _Py_set_eval_breaker_bit(t, _PY_CALLS_TO_DO_BIT);
+}
 inline void forget_signals(PyThreadState* t) {
   _Py_unset_eval_breaker_bit(t, _PY_SIGNALS_PENDING_BIT);
 }

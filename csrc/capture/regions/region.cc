@@ -19,6 +19,7 @@
 #include "python/names.h"
 #include "python/warnings_raise.h"
 #include "python/quirks.h"
+#include "runtime/fp_status.h"
 
 namespace pijit {
 
