@@ -102,18 +102,13 @@ BreakStep::Outcome BreakStep::run(int pc) {
   return kDone;
 }
 
-// Without a frame that holds variables once more.
-BreakStep::Outcome BreakStep::resize(int pc, size_t below) {
-  std::vector<PyObject*> given;
-  for (size_t k = below; k < stack_.size(); ++k)
-    if (stack_[k]) given.push_back(stack_[k].ptr());
-#if PY_VERSION_HEX >= 0x030E0000
-  // what a variable holds lies on the stack without a reference of its own, and no method is made
-  // for the call
+// As CPython does: the stack has no reference to what a variable holds, and no method is made for
+// a call.
+void BreakStep::lend_variables(int pc, size_t below, std::vector<PyObject*>* given) {
   auto is_variable = [&](PyObject* o) {
     return std::any_of(slots_.begin(), slots_.end(), [&](auto& s) { return s.ptr() == o; });
   };
-  PyObject* const method = given[0];
+  PyObject* const method = given->front();
   int maker = pc - 1;  // of the method: in this statement, if it is no variable's
   while (maker >= 0 && code_.instrs[maker].line == code_.instrs[pc].line &&
          code_.instrs[maker].op != Op::LOAD_METHOD)
@@ -122,8 +117,8 @@ BreakStep::Outcome BreakStep::resize(int pc, size_t below) {
                        text_of(code_.instrs[maker].obj) == "resize";
   if (is_made && PyCFunction_Check(method) && Py_REFCNT(method) == 1 &&
       is_variable(PyCFunction_GET_SELF(method))) {
-    given.insert(given.begin() + 1, PyCFunction_GET_SELF(method));
-    given[0] = library.ndarray_resize.object().ptr();  // the class holds it
+    given->insert(given->begin() + 1, PyCFunction_GET_SELF(method));
+    given->front() = library.ndarray_resize.object().ptr();  // the class holds it
     for (size_t k = below; k < stack_.size(); ++k)
       if (stack_[k].ptr() == method) {
         stack_[k] = {};
@@ -132,7 +127,14 @@ BreakStep::Outcome BreakStep::resize(int pc, size_t below) {
   }
   for (size_t k = below; k < stack_.size(); ++k)
     if (stack_[k] && is_variable(stack_[k].ptr())) stack_[k] = {};
-#endif
+}
+
+// Without a frame that holds variables once more.
+BreakStep::Outcome BreakStep::resize(int pc, size_t below) {
+  std::vector<PyObject*> given;
+  for (size_t k = below; k < stack_.size(); ++k)
+    if (stack_[k]) given.push_back(stack_[k].ptr());
+  if constexpr (kVariablesAreLent) lend_variables(pc, below, &given);
   PyObject* const names = code_.instrs[pc].obj;
   const size_t named = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
   PyObject* const r =

@@ -240,6 +240,7 @@ class BreakStep {
  private:
   py::object step_function(int pc, const std::vector<bool>& nulls);
   Outcome resize(int pc, size_t below);
+  void lend_variables(int pc, size_t below, std::vector<PyObject*>* given);
   const Target& target_;
   const CodeInfo& code_;
   Slots& slots_;

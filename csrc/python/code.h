@@ -44,6 +44,8 @@ struct Instr {
 constexpr bool kNullAboveCallable = PY_VERSION_HEX >= 0x030D0000;
 // Which of its variables a frame that is left drops first.
 constexpr bool kLastSlotDiesFirst = PY_VERSION_HEX >= 0x030E0000;
+// Loads of variables put no references of their own on the stack.
+constexpr bool kVariablesAreLent = PY_VERSION_HEX >= 0x030E0000;
 constexpr int kUnknownEffect = -1000;  // b of an instruction that cannot be executed alone
 SlotUse slot_use(const Instr& in);
 Flow flow(const Instr& in);
