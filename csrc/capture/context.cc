@@ -7,9 +7,9 @@
 #include "objects/caller.h"
 #include "python/compat.h"
 #include "python/hook.h"
-#include "python/signals.h"
 #include "python/names.h"
 #include "python/quiet_lookup.h"
+#include "python/signals.h"
 
 namespace pijit {
 

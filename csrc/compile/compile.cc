@@ -404,10 +404,10 @@ class Compiler {
       };
       for (; at < g.end; ++at) {
         LoopSpec& spec = loops_[at].spec;
-        const bool by_rows = !g.more.empty();
-        if (!by_rows) spec.collapse();
-        const Cut cut = by_rows ? Cut{0, 1, 1} : g.cuts[at - g.begin];
-        const int64_t more = by_rows ? g.more[at - g.begin].rows : 0, rest = g.slices % g.tile;
+        const bool overlaps = !g.halo.empty();
+        if (!overlaps) spec.collapse();
+        const Cut cut = overlaps ? Cut{0, 1, 1} : g.cuts[at - g.begin];
+        const int64_t halo = overlaps ? g.halo[at - g.begin] : 0, rest = g.slices % g.tile;
         auto bytes = [&](const LoopOperand& o) {
           return cut.stride(o) * static_cast<int64_t>(size_of(o.dt));
         };
@@ -415,15 +415,15 @@ class Compiler {
         std::vector<bool> in_scratch;
         auto operands = [&](auto& of, const std::vector<int>& slots, auto* to) {
           for (size_t k = 0; k < of.size(); ++k)
-            to->push_back(operand_of(slots[k], bytes(of[k]), g.slices + more, g.tile + more));
+            to->push_back(operand_of(slots[k], bytes(of[k]), g.slices + halo, g.tile + halo));
         };
         operands(spec.in, loops_[at].in, &m.in);
         operands(spec.out, loops_[at].out, &m.out);
         for (auto* list : {&m.in, &m.out})
           for (auto& o : *list) in_scratch.push_back(o.kind == TileSpec::Operand::kScratch);
         auto part = [&](int64_t count) {
-          return by_rows ? rows_of(spec, count + more)
-                         : slices_of(spec, cut, g.slices, count, in_scratch);
+          return overlaps ? rows_of(spec, count + halo)
+                          : slices_of(spec, cut, g.slices, count, in_scratch);
         };
         m.loop = part(g.tile);
         if (rest) m.rest = part(rest);

@@ -31,13 +31,24 @@ class TilingPlanner {
       : full_(loops), loops_(loops), facts_(facts), goes_outside_(goes_outside) {
     for (auto& l : loops_)
       if (l.is_loop()) l.spec.collapse();
+    std::map<int, int64_t> rows;  // of what loops make
+    for (auto& l : full_) {
+      bool shifts = false;
+      for (size_t i = 0; i < l.spec.in.size(); ++i) {
+        const auto made = rows.find(l.in[i]);
+        shifts |= made != rows.end() && !l.spec.dims.empty() && made->second != l.spec.dims[0];
+      }
+      reads_other_rows_.push_back(shifts);
+      for (int s : l.out)
+        if (!l.spec.dims.empty()) rows[s] = l.spec.dims[0];
+    }
   }
   std::vector<TileGroup> run() {
     std::vector<TileGroup> groups;
     size_t from = 0;
     for (size_t k = 0; k < loops_.size(); ++k) {
       auto g = along_an_inner_axis(k);
-      if (!g) g = with_more_rows(k);
+      if (!g) g = overlapped(k);
       if (!g) continue;
       by_rows(from, k, &groups);
       k = from = g->end;
@@ -230,26 +241,27 @@ class TilingPlanner {
   }
 
   // Loops that read what others of them make at other rows than their own.
-  std::optional<TileGroup> with_more_rows(size_t begin) const {
+  std::optional<TileGroup> overlapped(size_t begin) const {
     constexpr size_t kMost = 24;  // each end is tried
     size_t end = begin;
     auto fits = [&](const PlannedLoop& l) {
       return l.is_loop() && l.spec.form == LoopSpec::kMap && !l.spec.dims.empty() &&
              l.spec.dims[0] >= kMinRows;
     };
-    while (end < full_.size() && end - begin < kMost && fits(full_[end])) ++end;
-    // without a value that others read at other rows there is nothing to gain
-    for (; end >= begin + 2; --end)
-      if (auto g = group_with_more_rows(begin, end)) return g;
+    size_t first = 0;  // end of the shortest group that gains
+    for (; end < full_.size() && end - begin < kMost && fits(full_[end]); ++end)
+      if (first == 0 && end > begin && reads_other_rows_[end]) first = end + 1;
+    for (; first > 0 && end >= first; --end)
+      if (auto g = overlapped_group(begin, end)) return g;
     return std::nullopt;
   }
-  std::optional<TileGroup> group_with_more_rows(size_t begin, size_t end) const {
+  std::optional<TileGroup> overlapped_group(size_t begin, size_t end) const {
     TileGroup g{begin, end, full_[end - 1].spec.dims[0], 1, {}, {}};
     std::map<int, size_t> maker;  // of a slot
     for (size_t k = begin; k < end; ++k)
       for (int s : full_[k].out) maker[s] = k;
     std::map<size_t, std::pair<int64_t, int64_t>> need;  // rows before and behind those of a tile
-    std::vector<MoreRows> more(end - begin);
+    std::vector<int64_t> halo(end - begin);
     bool any = false;
     for (size_t k = end; k-- > begin;) {
       const LoopSpec& s = full_[k].spec;
@@ -264,7 +276,7 @@ class TilingPlanner {
         return std::nullopt;
       for (auto& o : s.out)
         if (o.strides[0] <= 0 || o.offset != 0 || span_of(s, o) > o.strides[0]) return std::nullopt;
-      more[k - begin].rows = rows;
+      halo[k - begin] = rows;
       any |= rows != 0;
       for (size_t i = 0; i < s.in.size(); ++i) {
         const auto m = maker.find(full_[k].in[i]);
@@ -281,8 +293,8 @@ class TilingPlanner {
       }
     }
     if (!any) return std::nullopt;
-    g.more = std::move(more);
-    return choose_rows(&g) ? std::optional(std::move(g)) : std::nullopt;
+    g.halo = std::move(halo);
+    return choose_overlapped_tile(&g) ? std::optional(std::move(g)) : std::nullopt;
   }
   // Elements from the first to behind the last one of a row; more than any row where they do not go
   // upwards.
@@ -300,12 +312,12 @@ class TilingPlanner {
     return 0;
   }
   // Tiles that stay in a core's own cache, and compute few rows again.
-  bool choose_rows(TileGroup* g) const {
+  bool choose_overlapped_tile(TileGroup* g) const {
     constexpr int64_t kTileBytes = 6, kMost = 32, kLeast = 4;  // of facts_.tile_bytes; rows
     std::map<int, int64_t> by_slot;                            // bytes of a row
     int64_t most = 0, row_bytes = 0;
     for (size_t k = g->begin; k < g->end; ++k) {
-      most = std::max(most, g->more[k - g->begin].rows);
+      most = std::max(most, g->halo[k - g->begin]);
       full_[k].each_operand([&](int slot, const LoopOperand& o) {
         const int64_t n = std::abs(o.strides[0]) * static_cast<int64_t>(size_of(o.dt));
         by_slot[slot] = std::max(by_slot[slot], n);
@@ -327,6 +339,7 @@ class TilingPlanner {
   std::vector<PlannedLoop> loops_;  // collapsed
   const DeviceFacts& facts_;
   const GoesOutside goes_outside_;
+  std::vector<bool> reads_other_rows_;  // than its own, of what another loop makes
 };
 
 }  // namespace

@@ -30,20 +30,15 @@ struct Cut {
   int64_t stride(const LoopOperand& o) const { return o.strides[dim] * after; }
 };
 
-// The rows (of the first dim) that a loop computes for a tile of the group's last loop: from that
-// tile's first one on, and so many more behind its last one, which the next tile computes again.
-struct MoreRows {
-  int64_t rows = 0;
-};
-
 struct TileGroup {
   size_t begin, end;  // steps
   int64_t slices;     // of equal size, that every loop computes from its own slice alone
   int64_t tile;       // slices that run together
   std::vector<Cut> cuts;
-  // Or each loop computes rows from rows of others beside its own, as stencils of stencils do; then
-  // values that pass between such loops are read by the group alone.
-  std::vector<MoreRows> more;
+  // Or the tiles overlap, as those of stencils of stencils: slices are rows (of the first dim) of
+  // the last loop, and each loop computes so many more behind a tile's last one (the halo), which
+  // the next tile computes again.
+  std::vector<int64_t> halo;
 };
 // `goes_outside`: is a slot read by steps from `end` on, or a result?
 using GoesOutside = absl::FunctionRef<bool(int slot, size_t end)>;

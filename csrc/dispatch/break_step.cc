@@ -109,12 +109,11 @@ void BreakStep::lend_variables(int pc, size_t below, std::vector<PyObject*>* giv
     return std::any_of(slots_.begin(), slots_.end(), [&](auto& s) { return s.ptr() == o; });
   };
   PyObject* const method = given->front();
-  int maker = pc - 1;  // of the method: in this statement, if it is no variable's
-  while (maker >= 0 && code_.instrs[maker].line == code_.instrs[pc].line &&
-         code_.instrs[maker].op != Op::LOAD_METHOD)
-    --maker;
-  const bool is_made = maker >= 0 && code_.instrs[maker].line == code_.instrs[pc].line &&
-                       text_of(code_.instrs[maker].obj) == "resize";
+  const auto begin = code_.instrs.begin();
+  const bool is_made = std::any_of(begin, begin + pc, [&](const Instr& in) {
+    return in.op == Op::LOAD_METHOD && in.line == code_.instrs[pc].line &&
+           text_of(in.obj) == "resize";
+  });
   if (is_made && PyCFunction_Check(method) && Py_REFCNT(method) == 1 &&
       is_variable(PyCFunction_GET_SELF(method))) {
     given->insert(given->begin() + 1, PyCFunction_GET_SELF(method));

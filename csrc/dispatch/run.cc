@@ -99,7 +99,7 @@ py::object Execution::run() {
       }
       if (failed_ || plainly_) {
         const py::object r = plain();
-        state_.signals_raise_nothing |= signalled_;
+        state_.signals_raise_nothing |= signalled_ && !target_.osr;  // there it goes on elsewhere
         return r;
       }
     }
@@ -275,11 +275,12 @@ ResumeScope::Begins Execution::begins(const py::object& code, py::object* frame)
 
 py::object Execution::rest_in_python() {
   const auto nulls = nulls_in(stack_);
-  py::object& made = state_.resumes[{instr_, nulls}];
-  if (!made) {
-    made = make_resume_code(*code_, instr_, nulls);
-    never_capture(made.ptr());
+  py::object& known = state_.resumes[{instr_, nulls}];
+  if (!known) {
+    known = make_resume_code(*code_, instr_, nulls);
+    never_capture(known.ptr());
   }
+  const py::object made = known;  // handlers of signals may call the function
   // functions that share their code differ in closure
   const py::object f = function_like(target_.func, made, true);
   // its frame would raise it before it is in the `try` that instr_ lies in

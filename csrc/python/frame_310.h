@@ -121,20 +121,6 @@ constexpr uint32_t kBreakerMask = ~uint32_t{0};
 inline bool is_awaited(const PyThreadState* t) {
   return _Py_atomic_load_relaxed(&t->interp->ceval.eval_breaker);
 }
-inline bool signal_waits() { return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending); }
-// The evaluator of the main thread: any thread may ask it.
-inline void look_for_signals(PyThreadState* t) {
-  _Py_atomic_store_relaxed(&_PyRuntime.ceval.signals_pending, 1);
-  _Py_atomic_store_relaxed(&t->interp->ceval.eval_breaker, 1);
-}
-// Calls that wait for the main thread: the evaluator was not told of those that came meanwhile.
-inline void look_for_calls(PyThreadState* t) {
-  if (_Py_atomic_load_relaxed(&t->interp->ceval.pending.calls_to_do))
-    _Py_atomic_store_relaxed(&t->interp->ceval.eval_breaker, 1);
-}
-inline void forget_signals(PyThreadState*) {
-  _Py_atomic_store_relaxed(&_PyRuntime.ceval.signals_pending, 0);
-}
 
 // CPython's tracing of the thread, which is off while what it calls runs.
 inline void use_tracing(PyThreadState* t, bool on) {

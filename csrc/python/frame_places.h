@@ -29,18 +29,5 @@ constexpr uint32_t kBreakerMask = _PY_EVAL_EVENTS_MASK;  // little-endian: the l
 inline bool is_awaited(const PyThreadState* t) {
   return (_Py_atomic_load_uintptr_relaxed(&t->eval_breaker) & _PY_EVAL_EVENTS_MASK) != 0;
 }
-inline bool signal_waits() { return _Py_atomic_load_int(&_PyRuntime.signals.is_tripped) != 0; }
-// The evaluator of the main thread: any thread may ask it.
-inline void look_for_signals(PyThreadState* t) {
-  _Py_set_eval_breaker_bit(t, _PY_SIGNALS_PENDING_BIT);
-}
-// Calls that wait for the main thread: the evaluator may have passed over them meanwhile.
-inline void look_for_calls(PyThreadState* t) {
-  if (_PyRuntime.ceval.pending_mainthread.npending > 0 || t->interp->ceval.pending.npending > 0)
-    _Py_set_eval_breaker_bit(t, _PY_CALLS_TO_DO_BIT);
-}
-inline void forget_signals(PyThreadState* t) {
-  _Py_unset_eval_breaker_bit(t, _PY_SIGNALS_PENDING_BIT);
-}
 
 }  // namespace pijit::frames

@@ -12,6 +12,34 @@
 namespace pijit {
 
 namespace {
+
+// What the evaluator of the main thread looks for. Any thread may ask it to.
+#if PY_VERSION_HEX >= 0x030D0000
+bool signal_waits() { return _Py_atomic_load_int(&_PyRuntime.signals.is_tripped) != 0; }
+void look_for_signals(PyThreadState* t) { _Py_set_eval_breaker_bit(t, _PY_SIGNALS_PENDING_BIT); }
+void forget_signals(PyThreadState* t) { _Py_unset_eval_breaker_bit(t, _PY_SIGNALS_PENDING_BIT); }
+void look_for_calls(PyThreadState* t) {
+  if (_PyRuntime.ceval.pending_mainthread.npending > 0 || t->interp->ceval.pending.npending > 0)
+    _Py_set_eval_breaker_bit(t, _PY_CALLS_TO_DO_BIT);
+}
+#else
+bool signal_waits() { return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending); }
+void look_for_signals(PyThreadState* t) {
+  _Py_atomic_store_relaxed(&_PyRuntime.ceval.signals_pending, 1);
+  _Py_atomic_store_relaxed(&t->interp->ceval.eval_breaker, 1);
+}
+void forget_signals(PyThreadState*) {
+  _Py_atomic_store_relaxed(&_PyRuntime.ceval.signals_pending, 0);
+}
+void look_for_calls(PyThreadState* t) {
+  bool wait = _Py_atomic_load_relaxed(&t->interp->ceval.pending.calls_to_do);
+#if PY_VERSION_HEX >= 0x030C0000
+  wait |= _Py_atomic_load_relaxed(&_PyRuntime.ceval.pending_mainthread.calls_to_do);
+#endif
+  if (wait) _Py_atomic_store_relaxed(&t->interp->ceval.eval_breaker, 1);
+}
+#endif
+
 unsigned long held_from = 0;  // the main thread, while it has NoSignals
 std::atomic<int> put_off{0};  // how many delays it has, before they end
 bool is_main_thread() {
@@ -20,7 +48,7 @@ bool is_main_thread() {
 }
 }  // namespace
 
-bool signals_pending() { return put_off == 0 && frames::signal_waits() && is_main_thread(); }
+bool signals_pending() { return put_off == 0 && signal_waits() && is_main_thread(); }
 
 NoSignals::NoSignals() : holds_(PyThread_get_thread_ident() == _PyRuntime.main_thread) {
   if (holds_) held_from = std::exchange(_PyRuntime.main_thread, 0);
@@ -29,8 +57,9 @@ NoSignals::~NoSignals() {
   if (!holds_) return;
   _PyRuntime.main_thread = std::exchange(held_from, 0);
   PyThreadState* const t = PyThreadState_Get();
-  if (put_off == 0 && frames::signal_waits()) frames::look_for_signals(t);
-  frames::look_for_calls(t);
+  // it was not told of what came meanwhile, or passed over it
+  if (put_off == 0 && signal_waits()) look_for_signals(t);
+  look_for_calls(t);
 }
 
 [[gnu::tls_model("initial-exec")]] thread_local bool SignalsEnd::on_ = false;
@@ -43,7 +72,7 @@ struct SignalDelay::Shared {
     const std::unique_lock lock(mutex, std::chrono::milliseconds(100));
     if (ended.exchange(true)) return;
     --put_off;
-    frames::look_for_signals(thread);
+    look_for_signals(thread);
   }
   std::timed_mutex mutex;
   std::atomic<bool> ended{false};
@@ -56,7 +85,7 @@ void SignalDelay::begin(int64_t ns) {
   end();
   shared_ = std::make_shared<Shared>(PyThreadState_Get());
   ++put_off;
-  frames::forget_signals(shared_->thread);
+  forget_signals(shared_->thread);
   try {
     std::thread([shared = shared_, time = std::chrono::nanoseconds(std::min(ns, kLongest))] {
       std::this_thread::sleep_for(time);
