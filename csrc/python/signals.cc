@@ -1,5 +1,7 @@
 #include "python/signals.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -70,9 +72,8 @@ struct SignalDelay::Shared {
     // nobody asks the evaluator behind the end of the interpreter; in the child of a fork the lock
     // may be of a thread that is not there
     const std::unique_lock lock(mutex, std::chrono::milliseconds(100));
-    if (ended.exchange(true)) return;
-    --put_off;
-    look_for_signals(thread);
+    if (!ended.exchange(true)) --put_off;
+    look_for_signals(thread);  // the other thread may have been stopped before it did
   }
   std::timed_mutex mutex;
   std::atomic<bool> ended{false};
@@ -86,6 +87,9 @@ void SignalDelay::begin(int64_t ns) {
   shared_ = std::make_shared<Shared>(PyThreadState_Get());
   ++put_off;
   forget_signals(shared_->thread);
+  sigset_t all, before;  // the thread gets no signal that is the main one's
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     std::thread([shared = shared_, time = std::chrono::nanoseconds(std::min(ns, kLongest))] {
       std::this_thread::sleep_for(time);
@@ -94,6 +98,7 @@ void SignalDelay::begin(int64_t ns) {
   } catch (const std::system_error&) {  // there may be no more threads
     end();
   }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 bool SignalDelay::raises() {
   if (shared_ && !shared_->ended) return false;

@@ -211,9 +211,9 @@ def test_captures_hold_signals_back(captured, alarm):
     turn = 0
     end = time.monotonic() + 0.8
     while time.monotonic() < end:
-        jitted = ms.jit(captured)
         turn += 1
         try:
+            jitted = ms.jit(captured)
             try:
                 signal.setitimer(signal.ITIMER_REAL, max(1e-6, took * (turn * 7919 % 1000) / 1000))
                 contextvars.copy_context().run(jitted, x)  # a handler may leave np.errstate as np.linalg.inv sets it
