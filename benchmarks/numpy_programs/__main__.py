@@ -33,7 +33,9 @@ def timed(run, args):
 def distance(got, wanted):
     """The largest difference, as a part of the largest number; infinite where something else differs."""
     if isinstance(wanted, (tuple, list)):
-        return max((distance(g, w) for g, w in zip(got, wanted, strict=True)), default=0.0)
+        if len(got) != len(wanted):
+            return math.inf
+        return max((distance(g, w) for g, w in zip(got, wanted)), default=0.0)
     a, b = np.asarray(got), np.asarray(wanted)
     if a.dtype != b.dtype or a.shape != b.shape:
         return math.inf

@@ -52,6 +52,17 @@ def test_lines_of_python_have_at_most_120_columns():
                 for n, line in enumerate(f.read_text(errors="replace").split("\n"), 1) if len(line) > 120]
 
 
+def test_zip_is_as_cpython_39_has_it():
+    found = []
+    for folder in ("pijit", "tests", "benchmarks", "tools", "examples"):
+        for path in sorted((CSRC.parent / folder).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            for node in ast.walk(ast.parse(text)) if "zip(" in text else ():
+                if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "zip" and node.keywords:
+                    found.append(f"{path}:{node.lineno}")
+    assert not found  # tests have pairs()
+
+
 def test_flags_of_the_compiler_belong_to_folders():
     text = (CSRC.parent / "CMakeLists.txt").read_text()
     assert not [line for line in text.split("\n") if "set_source_files_properties" in line

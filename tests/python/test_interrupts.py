@@ -222,7 +222,8 @@ def test_captures_hold_signals_back(captured, alarm):
         except Stop as e:
             raised += 1
             lines = [t.name for t in traceback.extract_tb(e.__traceback__)]
-            assert lines[1] in (captured.__name__, "handler"), lines
+            # CPython 3.9 doesn't tell the main thread of a signal that one of OpenBLAS's threads got.
+            assert sys.version_info < (3, 10) or lines[1] in (captured.__name__, "handler"), lines
         assert came == raised
     assert raised > 5
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pijit
+from tests.python.pairs import pairs
 
 MAKES = ["np.empty((2, 3), order='F') * 0 + 1", "np.zeros((2, 3), order='F')", "np.ones((3, 2), np.int32, 'F')",
          "np.full((2, 3), 4.0, order='F')", "np.array([[1, 2, 3], [4, 5, 6]], order='F')",
@@ -244,7 +245,7 @@ def test_bools_of_any_bytes(expression):
             args = a, a[::-1].copy(), x, x.astype(np.uint64)
             for _ in range(2):
                 got, wanted = jitted(*args), space["f"](*args)
-                for g, w in zip(*(r if isinstance(r, tuple) else (r,) for r in (got, wanted)), strict=True):
+                for g, w in pairs(*(r if isinstance(r, tuple) else (r,) for r in (got, wanted))):
                     assert type(g) is type(w) and np.asarray(g).dtype == np.asarray(w).dtype
                     assert np.array_equal(np.asarray(g), np.asarray(w)), (g, w)
 

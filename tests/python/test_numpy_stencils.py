@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pijit
+from tests.python.pairs import pairs
 
 pytestmark = pytest.mark.kernels
 
@@ -85,7 +86,7 @@ def test_two_axes(f, shape):
 
 def same(got, wanted):
     if isinstance(wanted, tuple):
-        return [same(g, w) for g, w in zip(got, wanted, strict=True)]
+        return [same(g, w) for g, w in pairs(got, wanted)]
     assert got.dtype == wanted.dtype and got.strides == wanted.strides and got.tobytes() == wanted.tobytes()
 
 
@@ -125,7 +126,7 @@ class Generated:
         rng = self.rng
         parts = [rng.choice(self.values[-4:]) for _ in range(rng.randint(2, 4))]
         lost = tuple(max(p[1][d] for p in parts) + rng.choice([0, 0, 1, 2]) * (d < 2) for d in range(self.rank))
-        views = [self.view(of, [n - m for n, m in zip(lost, less, strict=True)]) for of, less in parts]
+        views = [self.view(of, [n - m for n, m in pairs(lost, less)]) for of, less in parts]
         text = views[0]
         for v in views[1:]:
             text = rng.choice([f"{text} + {v}", f"{text} - {v}", f"({text}) * {v}", f"np.maximum({text}, {v})",
