@@ -18,7 +18,7 @@ import numpy as np
 from workers import names_of, told, with_threads
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-OURS = ("jit", "eager")
+OURS = ("jit", "fast", "eager")  # fast: JitConfig(numerics="fast")
 KINDS = (*OURS, "torch", "torch_last", "torch_compiled", "torch_compiled_last")
 
 
@@ -26,10 +26,14 @@ def our_step(make, x, y, kind, forward):
     import pijit as ms
     from pijit import nn, ops
 
+    def captured(f):
+        config = ms.JitConfig(numerics="fast") if kind == "fast" else None
+        return f if kind == "eager" else ms.jit(f, jit_config=config)
+
     network, x, y = make(), ms.Tensor(x), ms.Tensor(y)
     network.set_train(not forward)
     if forward:
-        call = network if kind == "eager" else ms.jit(network)
+        call = captured(network)
         return lambda: call(x)
     optimizer = nn.Momentum(network.trainable_params(), 1e-3, 0.9)
     gradients = ms.value_and_grad(lambda x, y: ops.cross_entropy(network(x), y), None, optimizer.parameters)
@@ -39,7 +43,7 @@ def our_step(make, x, y, kind, forward):
         optimizer(grads)
         return loss
 
-    call = step if kind == "eager" else ms.jit(step)
+    call = captured(step)
     return lambda: call(x, y)
 
 

@@ -22,9 +22,8 @@ namespace pijit {
 namespace {
 
 // Size classes: multiples of 64 up to 1 KiB, then four steps per power of two. Freshly mapped pages
-// are several times slower than recycled ones, so blocks go back to a free list (at most kMaxCached
-// bytes).
-constexpr size_t kMaxCached = size_t{1} << 30;
+// are several times slower than recycled ones, so blocks go back to a free list.
+constexpr size_t kMaxCached = size_t{1} << 30;  // more only where it is taken again and again
 
 size_t class_of(size_t bytes, size_t* rounded) {
   if (bytes <= 1024) {
@@ -157,37 +156,96 @@ struct Local {
   std::atomic<int64_t> used{0};
 };
 
+size_t size_of_class(size_t c) {
+  if (c < 16) return (c + 1) * 64;
+  const size_t log = 10 + (c - 16) / 4;
+  return (size_t{1} << log) + ((c - 16) % 4 + 1) * (size_t{1} << (log - 2));
+}
+
+// A training step may release and take more than kMaxCached. Then a block that went back to the
+// system was missed: that much more is kept, as long as there is not much more in all than there
+// once was in use. What no one takes while kTurnover times as much is taken goes back.
 struct Pool {
+  struct Bin {
+    std::vector<void*> blocks;
+    size_t least = 0;  // blocks that were not taken in this turnover
+    size_t given = 0;  // blocks that went back to the system and were not missed
+  };
+  static constexpr size_t kTurnover = 8;
+  static constexpr size_t kMore = kMaxCached / 4;  // not all that is kept is in use at once
+
   std::mutex mu;
-  std::vector<void*> free[16 + 54 * 4];
-  size_t cached = 0;
+  Bin free[16 + 54 * 4];
+  size_t cached = 0, large = 0;  // bytes that are kept, and in use without small blocks
+  // Of this turnover: bytes that were taken, and the most that there were of the above.
+  size_t taken = 0, most_cached = 0, most_large = 0;
+  size_t limit = kMaxCached, limit_of_all = 0;  // of what is kept, and of that with what is in use
   std::vector<Local*> locals;
   std::atomic<int64_t> used{0};  // by threads that are gone, or about to go
 
   // With the lock.
   void* take(size_t c, size_t size) {
-    if (free[c].empty()) return nullptr;
-    void* r = free[c].back();
-    free[c].pop_back();
+    Bin& b = free[c];
+    if (b.blocks.empty()) return nullptr;
+    void* r = b.blocks.back();
+    b.blocks.pop_back();
+    b.least = std::min(b.least, b.blocks.size());
     cached -= size;
     return r;
   }
+  void* take_large(size_t c, size_t size) {
+    large += size;
+    most_large = std::max(most_large, large);
+    limit_of_all = std::max(limit_of_all, large);
+    taken += size;
+    void* r = take(c, size);
+    if (!r && free[c].given > 0) {
+      --free[c].given;
+      limit += size;
+    }
+    return r;
+  }
+  void failed(size_t size) {
+    const std::lock_guard lock(mu);
+    large -= size;
+  }
   bool keep(void* p, size_t c, size_t size) {
-    if (cached + size > kMaxCached) return false;
-    free[c].push_back(p);
-    cached += size;
+    const size_t now = cached + size;
+    if (now > kMaxCached && (now > limit || now + large > limit_of_all + kMore)) return false;
+    free[c].blocks.push_back(p);
+    cached = now;
+    most_cached = std::max(most_cached, cached);
     return true;
+  }
+  bool keep_large(void* p, size_t c, size_t size) {
+    large -= size;
+    if (keep(p, c, size)) return true;
+    ++free[c].given;
+    return false;
+  }
+  // What was not taken for long, and is to be freed: blocks and their sizes.
+  void find_unused(std::vector<std::pair<void*, size_t>>* all) {
+    if (taken < kTurnover * limit) return;
+    for (size_t c = std::size(free); c-- > kLocalClasses;) {
+      Bin& b = free[c];
+      const size_t size = size_of_class(c);
+      size_t count = 0;  // the first ones were taken last
+      while (count < b.least && cached > kMaxCached) {
+        all->emplace_back(b.blocks[count++], size);
+        cached -= size;
+      }
+      b.blocks.erase(b.blocks.begin(), b.blocks.begin() + static_cast<ptrdiff_t>(count));
+      b.least = b.blocks.size();
+      b.given = 0;
+    }
+    limit = std::max(kMaxCached, most_cached);
+    limit_of_all = most_large;
+    taken = 0, most_cached = cached, most_large = large;
   }
 };
 Pool& pool() {
   static Pool* p = new Pool;  // arrays may outlive static destruction
   return *p;
-}
-
-size_t size_of_class(size_t c) {
-  if (c < 16) return (c + 1) * 64;
-  const size_t log = 10 + (c - 16) / 4;
-  return (size_t{1} << log) + ((c - 16) % 4 + 1) * (size_t{1} << (log - 2));
 }
 
 // Gives `count` blocks of a bin back to all threads.
@@ -243,7 +301,7 @@ void count(Local* l, int64_t bytes) {
   if (!b && guarded()) return guarded_allocate(bytes);
   Pool& p = pool();
   const std::lock_guard lock(p.mu);
-  void* r = p.take(c, size);
+  void* r = c < kLocalClasses ? p.take(c, size) : p.take_large(c, size);
   while (r && b && b->count < Local::room(c) / 2) {
     void* more = p.take(c, size);
     if (!more) break;
@@ -256,11 +314,17 @@ void count(Local* l, int64_t bytes) {
   if (guarded()) return guarded_release(ptr, bytes);
   if (size >= kLargePage) large_pages().exchange_some_of(ptr, size);
   Pool& p = pool();
+  std::vector<std::pair<void*, size_t>> unused;
   {
     const std::lock_guard lock(p.mu);
-    if (p.keep(ptr, c, size)) return;
+    if (c >= kLocalClasses) {
+      if (!p.keep_large(ptr, c, size)) unused.emplace_back(ptr, size);
+      p.find_unused(&unused);
+    } else if (!p.keep(ptr, c, size)) {
+      unused.emplace_back(ptr, size);
+    }
   }
-  free_block(ptr, size);
+  for (const auto& [block, n] : unused) free_block(block, n);
 }
 
 }  // namespace
@@ -271,7 +335,10 @@ void* allocate(size_t bytes) {
   Local* l = here();
   Local::Bin* b = l && c < kLocalClasses ? &l->bins[c] : nullptr;
   void* r = b && b->count ? b->blocks[--b->count] : refill(b, c, size, bytes);
-  if (!r && !(r = fresh_block(size))) throw std::bad_alloc();
+  if (!r && !(r = fresh_block(size))) {
+    if (c >= kLocalClasses) pool().failed(size);
+    throw std::bad_alloc();
+  }
   count(l, static_cast<int64_t>(size));
   if (recording()) record_allocation(size, allocated_bytes());
   return r;
