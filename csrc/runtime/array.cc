@@ -168,79 +168,83 @@ size_t size_of_class(size_t c) {
 struct Pool {
   struct Bin {
     std::vector<void*> blocks;
-    size_t least = 0;  // blocks that were not taken in this turnover
-    size_t given = 0;  // blocks that went back to the system and were not missed
+    size_t low_water = 0;  // blocks that were not taken in this turnover
+    size_t evicted = 0;    // blocks that went back to the system and were not missed since
   };
   static constexpr size_t kTurnover = 8;
   static constexpr size_t kMore = kMaxCached / 4;  // not all that is kept is in use at once
 
   std::mutex mu;
   Bin free[16 + 54 * 4];
-  size_t cached = 0, large = 0;  // bytes that are kept, and in use without small blocks
-  // Of this turnover: bytes that were taken, and the most that there were of the above.
-  size_t taken = 0, most_cached = 0, most_large = 0;
-  size_t limit = kMaxCached, limit_of_all = 0;  // of what is kept, and of that with what is in use
+  size_t cached = 0, limit = kMaxCached;  // bytes that are kept, and how many may be
+  size_t in_use = 0, last_peak = 0;       // bytes of large blocks; at most in the last turnover
+  size_t taken = 0, peak_cached = 0, peak_in_use = 0;  // of this turnover
   std::vector<Local*> locals;
   std::atomic<int64_t> used{0};  // by threads that are gone, or about to go
+
+  static bool is_large(size_t c) { return c >= kLocalClasses; }  // no thread keeps such blocks
+  // Bytes that may be kept and in use, if more than kMaxCached are kept.
+  size_t most() const { return std::max(peak_in_use, last_peak) + kMore; }
+  void use(size_t size) {
+    in_use += size;
+    taken += size;
+    peak_in_use = std::max(peak_in_use, in_use);
+  }
 
   // With the lock.
   void* take(size_t c, size_t size) {
     Bin& b = free[c];
-    if (b.blocks.empty()) return nullptr;
+    if (is_large(c)) use(size);
+    if (b.blocks.empty()) {
+      if (b.evicted > 0) {
+        --b.evicted;
+        limit = std::max(kMaxCached, std::min(limit + size, most()));
+      }
+      return nullptr;
+    }
     void* r = b.blocks.back();
     b.blocks.pop_back();
-    b.least = std::min(b.least, b.blocks.size());
+    b.low_water = std::min(b.low_water, b.blocks.size());
     cached -= size;
     return r;
   }
-  void* take_large(size_t c, size_t size) {
-    large += size;
-    most_large = std::max(most_large, large);
-    limit_of_all = std::max(limit_of_all, large);
-    taken += size;
-    void* r = take(c, size);
-    if (!r && free[c].given > 0) {
-      --free[c].given;
-      limit += size;
-    }
-    return r;
-  }
-  void failed(size_t size) {
+  // The system has no block to take instead.
+  void refused(size_t c, size_t size) {
     const std::lock_guard lock(mu);
-    large -= size;
+    if (is_large(c)) in_use -= size;
   }
   bool keep(void* p, size_t c, size_t size) {
+    if (is_large(c)) in_use -= size;
     const size_t now = cached + size;
-    if (now > kMaxCached && (now > limit || now + large > limit_of_all + kMore)) return false;
+    if (now > kMaxCached && (now > limit || now + in_use > most())) {
+      ++free[c].evicted;
+      return false;
+    }
     free[c].blocks.push_back(p);
     cached = now;
-    most_cached = std::max(most_cached, cached);
+    peak_cached = std::max(peak_cached, cached);
     return true;
   }
-  bool keep_large(void* p, size_t c, size_t size) {
-    large -= size;
-    if (keep(p, c, size)) return true;
-    ++free[c].given;
-    return false;
-  }
   // What was not taken for long, and is to be freed: blocks and their sizes.
-  void find_unused(std::vector<std::pair<void*, size_t>>* all) {
-    if (taken < kTurnover * limit) return;
-    for (size_t c = std::size(free); c-- > kLocalClasses;) {
+  std::vector<std::pair<void*, size_t>> trim() {
+    std::vector<std::pair<void*, size_t>> all;
+    if (taken < kTurnover * limit) return all;
+    for (size_t c = std::size(free); is_large(--c);) {
       Bin& b = free[c];
       const size_t size = size_of_class(c);
       size_t count = 0;  // the first ones were taken last
-      while (count < b.least && cached > kMaxCached) {
-        all->emplace_back(b.blocks[count++], size);
+      while (count < b.low_water && cached > kMaxCached) {
+        all.emplace_back(b.blocks[count++], size);
         cached -= size;
       }
       b.blocks.erase(b.blocks.begin(), b.blocks.begin() + static_cast<ptrdiff_t>(count));
-      b.least = b.blocks.size();
-      b.given = 0;
+      b.low_water = b.blocks.size();
+      b.evicted = 0;
     }
-    limit = std::max(kMaxCached, most_cached);
-    limit_of_all = most_large;
-    taken = 0, most_cached = cached, most_large = large;
+    limit = std::max(kMaxCached, peak_cached);
+    last_peak = peak_in_use;
+    taken = 0, peak_cached = cached, peak_in_use = in_use;
+    return all;
   }
 };
 Pool& pool() {
@@ -301,7 +305,7 @@ void count(Local* l, int64_t bytes) {
   if (!b && guarded()) return guarded_allocate(bytes);
   Pool& p = pool();
   const std::lock_guard lock(p.mu);
-  void* r = c < kLocalClasses ? p.take(c, size) : p.take_large(c, size);
+  void* r = p.take(c, size);
   while (r && b && b->count < Local::room(c) / 2) {
     void* more = p.take(c, size);
     if (!more) break;
@@ -314,16 +318,14 @@ void count(Local* l, int64_t bytes) {
   if (guarded()) return guarded_release(ptr, bytes);
   if (size >= kLargePage) large_pages().exchange_some_of(ptr, size);
   Pool& p = pool();
+  bool kept;
   std::vector<std::pair<void*, size_t>> unused;
   {
     const std::lock_guard lock(p.mu);
-    if (c >= kLocalClasses) {
-      if (!p.keep_large(ptr, c, size)) unused.emplace_back(ptr, size);
-      p.find_unused(&unused);
-    } else if (!p.keep(ptr, c, size)) {
-      unused.emplace_back(ptr, size);
-    }
+    kept = p.keep(ptr, c, size);
+    unused = p.trim();
   }
+  if (!kept) free_block(ptr, size);
   for (const auto& [block, n] : unused) free_block(block, n);
 }
 
@@ -336,7 +338,7 @@ void* allocate(size_t bytes) {
   Local::Bin* b = l && c < kLocalClasses ? &l->bins[c] : nullptr;
   void* r = b && b->count ? b->blocks[--b->count] : refill(b, c, size, bytes);
   if (!r && !(r = fresh_block(size))) {
-    if (c >= kLocalClasses) pool().failed(size);
+    pool().refused(c, size);
     throw std::bad_alloc();
   }
   count(l, static_cast<int64_t>(size));

@@ -60,5 +60,19 @@ TEST_F(Blocks, NotMuchMoreIsKeptThanWasInUse) {
   EXPECT_TRUE(is_mapped(a) && is_mapped(b));
 }
 
+// Blocks of ever other sizes, each of which is missed, while more than may be kept is: others go
+// back.
+TEST_F(Blocks, MissesDoNotPutOffWhatGoesBack) {
+  used_once(kMuch);
+  void* const block = used_once(kMuch);
+  const size_t sizes[] = {kMuch / 8 * 9, kMuch / 4 * 5, kMuch / 2 * 3, kMuch / 4 * 7};
+  bool kept = true;
+  for (int k = 0; k < 200; ++k) {
+    for (const size_t n : sizes) used_once(n);
+    kept = kept && is_mapped(block);
+  }
+  EXPECT_FALSE(kept);
+}
+
 }  // namespace
 }  // namespace pijit
