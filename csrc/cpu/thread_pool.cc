@@ -4,13 +4,13 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <ctime>
 #include <mutex>
 
+#include "base/blocked_signals.h"
 #include "base/error.h"
 #include "cpu/parallel.h"
 
@@ -130,9 +130,7 @@ int Team::most() { return most_.load(std::memory_order_relaxed); }
 void Team::grow(int members) {
   if (in_forked_child()) return;
   members = std::min(members, std::max(size(), most()));
-  sigset_t all, before;  // signals are the other threads' business
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const BlockedSignals blocked;
   while (size() < members) {
     auto w = std::make_unique<Worker>();
     w->team = this;
@@ -154,7 +152,6 @@ void Team::grow(int members) {
     pthread_detach(thread);
     workers_.push_back(std::move(w));
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 bool Team::take(Worker& w) {

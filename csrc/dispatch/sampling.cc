@@ -2,7 +2,6 @@
 
 #include <Python.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/blocked_signals.h"
 #include "python/pending_call.h"
 
 namespace pijit {
@@ -46,16 +46,13 @@ void run(Sampler& s) {
 void start_thread() {
   auto* s = new Sampler;
   asked = false;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const BlockedSignals blocked;
   try {
     s->thread = std::thread([s] { run(*s); });
     sampler = s;
   } catch (const std::system_error&) {  // no thread is to be had: no samples
     delete s;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void end_thread() {

@@ -1,8 +1,8 @@
 // pijit._run: calls something as if Python had called it itself, with no frames above. A program
 // that `python -m pijit` starts sees the stack that it would see without. It is a module of its
 // own, because it comes before everything else and has to be quick to load.
+
 #include <pthread.h>
-#include <signal.h>
 
 #include <atomic>
 #include <chrono>
@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/blocked_signals.h"
 #include "python/call_alone.h"
 
 namespace {
@@ -89,9 +90,7 @@ PyObject* call_while_busy(PyObject*, PyObject* args) {
   w->function = function;
   w->after = std::chrono::duration_cast<std::chrono::nanoseconds>(Seconds(after));
   w->every = std::chrono::duration_cast<std::chrono::nanoseconds>(Seconds(every));
-  sigset_t all, before;  // signals are for the program's threads
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pijit::BlockedSignals blocked;
   try {
     w->thread = std::thread([w] { ask_while_busy(*w); });
     watch = w;
@@ -99,7 +98,6 @@ PyObject* call_while_busy(PyObject*, PyObject* args) {
     Py_DECREF(w->function);
     delete w;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   Py_RETURN_NONE;
 }
 

@@ -1,7 +1,5 @@
 #include "python/signals.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -9,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/blocked_signals.h"
 #include "python/interpreter.h"
 
 namespace pijit {
@@ -87,9 +86,7 @@ void SignalDelay::begin(int64_t ns) {
   shared_ = std::make_shared<Shared>(PyThreadState_Get());
   ++put_off;
   forget_signals(shared_->thread);
-  sigset_t all, before;  // the thread gets no signal that is the main one's
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const BlockedSignals blocked;
   try {
     std::thread([shared = shared_, time = std::chrono::nanoseconds(std::min(ns, kLongest))] {
       std::this_thread::sleep_for(time);
@@ -98,7 +95,6 @@ void SignalDelay::begin(int64_t ns) {
   } catch (const std::system_error&) {  // there may be no more threads
     end();
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 bool SignalDelay::raises() {
   if (shared_ && !shared_->ended) return false;
