@@ -15,6 +15,7 @@
 
 #include "base/blocked_signals.h"
 #include "python/call_alone.h"
+#include "python/signals.h"
 
 namespace {
 
@@ -48,6 +49,8 @@ void end_of(Watch& w) {
 int ask(void*) {
   asked = false;
   if (!watch || watch->end || PyErr_Occurred()) return 0;
+  // Handlers wait: what they raise is the program's, and not the function's.
+  const pijit::NoSignals none;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyObject* function = watch->function;

@@ -347,6 +347,58 @@ def test_a_script_gets_all_that_its_handlers_raise(tmp_path):
     assert p.stdout == "True\n", p.stderr
 
 
+# Each signal ends a loop that has no other end.
+LOADED_WHILE_BUSY = """
+import os, signal, sys, threading, time
+import numpy as np
+
+class Stop(Exception):
+    pass
+
+def handler(*_):
+    if RAISES:
+        raise Stop
+    came.append(1)
+
+came = []
+signal.signal(signal.SIGALRM, handler)
+
+def work(x):
+    for _ in range(20):
+        x = np.sqrt(x * x + 1.0)
+
+def interrupted(x, start):
+    try:
+        start()
+        while not came:
+            work(x)
+    except (Stop, KeyboardInterrupt):
+        pass
+    came.clear()
+
+def main():
+    x, rest = np.ones(100), 40
+    while rest > 0:
+        interrupted(x, START)
+        rest -= "pijit" in sys.modules
+    print("all ended a loop")
+
+main()
+"""
+TIMER = "lambda: signal.setitimer(signal.ITIMER_REAL, 0.01)"
+SENT = "lambda: threading.Timer(0.01, os.kill, (os.getpid(), signal.SIG{})).start()"
+
+
+@pytest.mark.parametrize("raises, start", [(True, TIMER), (False, TIMER), (True, SENT.format("ALRM")),
+                                           (True, SENT.format("INT"))])
+def test_signals_while_the_package_is_loaded(raises, start, tmp_path):
+    """`python -m pijit` loads it while the program runs: no handler's exception is taken for the package's."""
+    script = tmp_path / "script.py"
+    script.write_text(LOADED_WHILE_BUSY.replace("RAISES", str(raises)).replace("START", start))
+    p = subprocess.run([sys.executable, "-m", "pijit", script], capture_output=True, text=True, timeout=120)
+    assert p.stdout == "all ended a loop\n", p.stderr
+
+
 @pytest.mark.parametrize("use", ["reverse", "forward", "batch"])
 def test_a_tape_that_dies_is_active_no_more(use):
     tape = _C.Tape(use)
