@@ -367,11 +367,14 @@ def work(x):
     for _ in range(20):
         x = np.sqrt(x * x + 1.0)
 
+def until_it_came(x):
+    while not came:
+        work(x)
+
 def interrupted(x, start):
     try:
         start()
-        while not came:
-            work(x)
+        until_it_came(x)  # CPython 3.13 guards no jump back at the end of a `try`
     except (Stop, KeyboardInterrupt):
         pass
     came.clear()
