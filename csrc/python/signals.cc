@@ -65,16 +65,22 @@ NoSignals::~NoSignals() {
 
 [[gnu::tls_model("initial-exec")]] thread_local bool SignalsEnd::on_ = false;
 
+// Who has it changes what the evaluator looks for. In the child of a fork it may be of a thread
+// that is not there.
+static std::unique_lock<std::timed_mutex> asking() {
+  static std::timed_mutex& mutex = *new std::timed_mutex;
+  return {mutex, std::chrono::milliseconds(100)};
+}
+
 struct SignalDelay::Shared {
   explicit Shared(PyThreadState* t) : thread(t) {}
   void end() {
-    // nobody asks the evaluator behind the end of the interpreter; in the child of a fork the lock
-    // may be of a thread that is not there
-    const std::unique_lock lock(mutex, std::chrono::milliseconds(100));
+    // nobody asks the evaluator behind the end of the interpreter
+    const auto lock = asking();
     if (!ended.exchange(true)) --put_off;
-    look_for_signals(thread);  // the other thread may have been stopped before it did
+    // The other thread may have been stopped before it did. A later delay has signals of its own.
+    if (put_off == 0) look_for_signals(thread);
   }
-  std::timed_mutex mutex;
   std::atomic<bool> ended{false};
   PyThreadState* const thread;
 };
@@ -84,8 +90,11 @@ void SignalDelay::begin(int64_t ns) {
   if (!signals_pending()) return;
   end();
   shared_ = std::make_shared<Shared>(PyThreadState_Get());
-  ++put_off;
-  forget_signals(shared_->thread);
+  {
+    const auto lock = asking();
+    ++put_off;
+    forget_signals(shared_->thread);
+  }
   const BlockedSignals blocked;
   try {
     std::thread([shared = shared_, time = std::chrono::nanoseconds(std::min(ns, kLongest))] {
