@@ -89,6 +89,7 @@ class Execution {
     return std::any_of(code_->handlers.begin(), code_->handlers.end(),
                        [&](auto& h) { return h.target == instr_; });
   }
+  bool signal_raises();
   void handle_raised(int at);
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();

@@ -5,6 +5,7 @@
 #include "dispatch/report.h"
 #include "entry/guard.h"
 #include "entry/instance.h"
+#include "python/gil.h"
 #include "runtime/collective.h"
 
 namespace pijit {
@@ -107,8 +108,15 @@ py::object Execution::run() {
     const int at = instr_;
     if (!step()) return plain();
     untouched_ = false;
-    if (signals_.raises()) handle_raised(at);
+    if (signal_raises()) handle_raised(at);
   }
+}
+
+// Threads that wait for the interpreter have it before: a signal that one of them sends comes up
+// here, where its `try` is known, and not at the start of a frame, outside all of them.
+bool Execution::signal_raises() {
+  let_others_run();
+  return signals_.raises();
 }
 
 // Goes on where the function handles the current exception, or throws it.
@@ -208,7 +216,7 @@ bool Execution::loop_in_python(py::object* result) {
   const py::object code = loop_code(nulls_in(stack_));
   if (!code) return false;
   const py::object f = function_like(target_.func, code, true);
-  if (signals_.raises()) {
+  if (signal_raises()) {
     handle_raised(instr_);
     return true;
   }
@@ -284,7 +292,7 @@ py::object Execution::rest_in_python() {
   // functions that share their code differ in closure
   const py::object f = function_like(target_.func, made, true);
   // its frame would raise it before it is in the `try` that instr_ lies in
-  if (signals_.raises()) {
+  if (signal_raises()) {
     handle_raised(instr_);
     return rest_in_python();
   }

@@ -17,6 +17,7 @@
 
 #include "base/gil.h"
 #include "python/convert.h"
+#include "python/hook.h"
 #include "python/signals.h"
 
 // Wheels are for glibc 2.34 and later, which systems have beside GCC 11's libstdc++: this function
@@ -130,6 +131,10 @@ void close() {
 }
 
 }  // namespace
+
+void let_others_run() {
+  if (!left && wanted() && interpreter_is_awaited()) release(), take();
+}
 
 void init_gil() {
   gil = {wanted, release, take, turn};

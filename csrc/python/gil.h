@@ -6,4 +6,7 @@ namespace pijit {
 // Once, when the module is loaded.
 void init_gil();
 
+// As between two instructions: threads that have waited for the lock for long enough have it now.
+void let_others_run();
+
 }  // namespace pijit
