@@ -55,6 +55,24 @@ def test_one_row_by_long_columns(k, n):
     np.testing.assert_array_equal(ops.MatMul(True, False)(Tensor(w), Tensor(x.T.copy())).asnumpy(), (x @ w).T)
 
 
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 8, 11, 16, 17])
+@pytest.mark.parametrize("k, n", [(1, 512), (3, 1024), (1027, 512), (2049, 1536), (600, 15000)])
+def test_rows_across_the_sums(m, k, n):
+    x, w = whole(m, k), whole(k, n, seed=1)
+    want = x @ w
+    for trans_a in (False, True):
+        y = ops.MatMul(trans_a, False)(Tensor(turned(x, trans_a)), Tensor(w))
+        np.testing.assert_array_equal(y.asnumpy(), want)
+
+
+@pytest.mark.parametrize("m", [3, 4, 5, 9, 16])
+@pytest.mark.parametrize("k", [255, 256, 257, 511, 513, 1000, 2048, 2049])
+def test_long_rows(m, k):
+    x, w, b = whole(m, k), whole(301, k, seed=1), whole(301, seed=2)
+    np.testing.assert_array_equal(ops.dense(Tensor(x), Tensor(w), Tensor(b)).asnumpy(), x @ w.T + b)
+    np.testing.assert_array_equal(ops.matmul(Tensor(x), Tensor(w).T).asnumpy(), x @ w.T)
+
+
 @pytest.mark.parametrize("m", [1, 2, 6, 16])
 def test_close_to_float64(m):
     r = np.random.RandomState(m)
@@ -97,11 +115,13 @@ def test_bits_do_not_depend_on_threads():
     r = np.random.RandomState(0)
     x, w = Tensor(r.randn(3, 700).astype(np.float32)), Tensor(r.randn(1500, 700).astype(np.float32))
     row, long = Tensor(r.randn(1, 700).astype(np.float32)), Tensor(r.randn(700, 4096).astype(np.float32))
+    rows = Tensor(r.randn(7, 700).astype(np.float32))
     before, results = _C.get_option("num_threads"), []
     try:
         for n in ("1", "2", "3"):
             _C.set_option("num_threads", n)
-            results.append([ops.dense(x, w).asnumpy(), ops.matmul(row, long).asnumpy()])
+            results.append([ops.dense(x, w).asnumpy(), ops.dense(rows, w).asnumpy(),
+                            ops.matmul(row, long).asnumpy(), ops.matmul(rows, long).asnumpy()])
     finally:
         _C.set_option("num_threads", before)
     for other in results[1:]:
@@ -109,11 +129,18 @@ def test_bits_do_not_depend_on_threads():
             np.testing.assert_array_equal(a, b)
 
 
-def test_a_row_is_the_same_among_others():
+@pytest.mark.parametrize("k", [333, 2100])
+def test_a_row_is_the_same_among_others(k):
     if _C.channel_block() == 0:
         pytest.skip("no kernel of its own")
     r = np.random.RandomState(0)
-    x, w = r.randn(4, 333).astype(np.float32), Tensor(r.randn(90, 333).astype(np.float32))
-    together = ops.dense(Tensor(x), w).asnumpy()
-    for k in range(4):
-        np.testing.assert_array_equal(ops.dense(Tensor(x[k:k + 1]), w).asnumpy()[0], together[k])
+    most = 16 if _C.channel_block() == 16 else 4
+    x, w = r.randn(most, k).astype(np.float32), Tensor(r.randn(900, k).astype(np.float32))
+    across = Tensor(r.randn(k, 1024).astype(np.float32))
+    products = [lambda x: ops.dense(x, w)] + [lambda x: ops.matmul(x, across)] * (most == 16)
+    for product in products:
+        together = product(Tensor(x)).asnumpy()
+        for n in (1, 2, 3, 4, 7, 16):
+            for first in range(0, most - n + 1, n):
+                some = product(Tensor(x[first:first + n])).asnumpy()
+                np.testing.assert_array_equal(some, together[first:first + n])

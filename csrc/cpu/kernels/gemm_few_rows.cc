@@ -3,8 +3,8 @@
 // another order first (1 x 768 x 3072 on one core: 218 us where reading it takes 90).
 //
 // Rows of the matrix that lie along the axis that is summed over: 16 sums, one per lane, which are
-// added up as a tree in the end. Rows across it, of one left row alone: an element's products are
-// added in order, 1,024 at a time. So bits depend on the sizes summed over alone, not on threads.
+// added up as a tree in the end. Rows across it: an element's products are added in order, 1,024 at
+// a time. So bits depend on the sizes summed over alone, not on threads or on other left rows.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -18,8 +18,12 @@ namespace pijit {
 namespace {
 
 constexpr int64_t kMostRows = 16, kWidth = 16;
+// Rows of the matrix that meet all left rows before the next ones, and the part of their depth:
+// they stay in the nearest cache meanwhile. Each is read that far ahead, as the processor would
+// not, for all that it has to compute.
+constexpr int64_t kBlock = 8, kPiece = 256;
 
-// Left rows, `depth` numbers each, by rows of the matrix.
+// Left rows, `depth` numbers each, by rows of the matrix: a part of the depth.
 struct Dots {
   const float* x;
   int64_t x_row;
@@ -29,13 +33,18 @@ struct Dots {
   float* y;
   int64_t y_row, y_col;  // from left row to left row, from row of the matrix to the next
   int64_t depth;
+  int64_t ahead;  // what is read soon: elements from those of `w`
+  float* kept;    // [left row, kBlock, kWidth]: sums between parts of the depth
+  bool first, last;
 };
 // y[0] += the sums of products, if there is a part before this one.
 struct Columns {
   const float* x;
+  int64_t x_row;
   const float* w;
   int64_t w_row;
   float* y;
+  int64_t y_row;
   int64_t columns, depth;
 };
 
@@ -48,6 +57,10 @@ inline float tree(__m256 low, __m256 high) {
 inline void store(const Dots& d, int r, int c, float sum) {
   d.y[r * d.y_row + c * d.y_col] = d.bias ? sum + d.bias[c] : sum;
 }
+inline float* kept(const Dots& d, int r, int c) { return d.kept + (r * kBlock + c) * kWidth; }
+inline void read_soon(const float* at) {
+  _mm_prefetch(reinterpret_cast<const char*>(at), _MM_HINT_T0);
+}
 
 namespace avx2 {
 constexpr int kRows = 2;      // left rows of a tile
@@ -58,8 +71,10 @@ __m256i mask(int64_t left) {  // of 8 lanes
 template <int R, int C>
 void dots(const Dots& d) {
   __m256 sum[R][C][2];
-  for (auto& row : sum)
-    for (auto& s : row) s[0] = s[1] = _mm256_setzero_ps();
+  for (int r = 0; r < R; ++r)
+    for (int c = 0; c < C; ++c)
+      for (int h = 0; h < 2; ++h)
+        sum[r][c][h] = d.first ? _mm256_setzero_ps() : _mm256_load_ps(kept(d, r, c) + 8 * h);
   int64_t k = 0;
   for (; k + kWidth <= d.depth; k += kWidth)
 #pragma GCC unroll 2
@@ -69,7 +84,9 @@ void dots(const Dots& d) {
       for (int r = 0; r < R; ++r) x[r] = _mm256_loadu_ps(d.x + r * d.x_row + k + 8 * h);
 #pragma GCC unroll 4
       for (int c = 0; c < C; ++c) {
-        const __m256 w = _mm256_loadu_ps(d.w + c * d.w_row + k + 8 * h);
+        const float* at = d.w + c * d.w_row + k + 8 * h;
+        if (h == 0) read_soon(at + d.ahead);
+        const __m256 w = _mm256_loadu_ps(at);
 #pragma GCC unroll 2
         for (int r = 0; r < R; ++r) sum[r][c][h] = _mm256_fmadd_ps(x[r], w, sum[r][c][h]);
       }
@@ -84,7 +101,11 @@ void dots(const Dots& d) {
                               _mm256_maskload_ps(d.w + c * d.w_row + k + 8 * h, m), sum[r][c][h]);
     }
   for (int r = 0; r < R; ++r)
-    for (int c = 0; c < C; ++c) store(d, r, c, tree(sum[r][c][0], sum[r][c][1]));
+    for (int c = 0; c < C; ++c)
+      if (d.last)
+        store(d, r, c, tree(sum[r][c][0], sum[r][c][1]));
+      else
+        for (int h = 0; h < 2; ++h) _mm256_store_ps(kept(d, r, c) + 8 * h, sum[r][c][h]);
 }
 constexpr auto kDots =
     std::array{std::array{dots<1, 4>, dots<1, 1>}, std::array{dots<2, 2>, dots<2, 1>}};
@@ -104,8 +125,9 @@ __m256 high(__m512 v) { return __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 1
 template <int R, int C>
 void dots(const Dots& d) {
   __m512 sum[R][C];
-  for (auto& row : sum)
-    for (auto& s : row) s = _mm512_setzero_ps();
+  for (int r = 0; r < R; ++r)
+    for (int c = 0; c < C; ++c)
+      sum[r][c] = d.first ? _mm512_setzero_ps() : _mm512_load_ps(kept(d, r, c));
   int64_t k = 0;
   for (; k + kWidth <= d.depth; k += kWidth) {
     __m512 x[R];
@@ -114,9 +136,7 @@ void dots(const Dots& d) {
 #pragma GCC unroll 8
     for (int c = 0; c < C; ++c) {
       const float* at = d.w + c * d.w_row + k;
-      // Of some left rows, that these meet keeps the processor from reading ahead far enough.
-      if constexpr (R > 2)
-        _mm_prefetch(reinterpret_cast<const char*>(at + 8 * d.w_row), _MM_HINT_T0);
+      read_soon(at + d.ahead);
       const __m512 w = _mm512_loadu_ps(at);
 #pragma GCC unroll 4
       for (int r = 0; r < R; ++r) sum[r][c] = _mm512_fmadd_ps(x[r], w, sum[r][c]);
@@ -130,81 +150,114 @@ void dots(const Dots& d) {
                                     _mm512_maskz_loadu_ps(m, d.w + c * d.w_row + k), sum[r][c]);
   }
   for (int r = 0; r < R; ++r)
-    for (int c = 0; c < C; ++c) store(d, r, c, tree(low(sum[r][c]), high(sum[r][c])));
+    for (int c = 0; c < C; ++c)
+      if (d.last)
+        store(d, r, c, tree(low(sum[r][c]), high(sum[r][c])));
+      else
+        _mm512_store_ps(kept(d, r, c), sum[r][c]);
 }
-// N rows of the matrix at a time.
-template <int N>
+// R left rows by N rows of the matrix at a time.
+template <int R, int N>
 void columns(const Columns& p, int64_t k, bool first) {
-  __m512 x[N];
-  for (int i = 0; i < N; ++i) x[i] = _mm512_set1_ps(p.x[k + i]);
+  __m512 x[R][N];
+  for (int r = 0; r < R; ++r)
+    for (int i = 0; i < N; ++i) x[r][i] = _mm512_set1_ps(p.x[r * p.x_row + k + i]);
   const float* w = p.w + k * p.w_row;
   for (int64_t j = 0; j < p.columns; j += kWidth) {
     const __mmask16 m = mask(p.columns - j);
-    __m512 sum = first ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(m, p.y + j);
+    __m512 sum[R];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r)
+      sum[r] = first ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(m, p.y + r * p.y_row + j);
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) {
       const float* at = w + i * p.w_row + j;
-      _mm_prefetch(reinterpret_cast<const char*>(at + N * p.w_row), _MM_HINT_T0);
-      sum = _mm512_fmadd_ps(x[i], _mm512_maskz_loadu_ps(m, at), sum);
+      read_soon(at + N * p.w_row);
+      const __m512 row = _mm512_maskz_loadu_ps(m, at);
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) sum[r] = _mm512_fmadd_ps(x[r][i], row, sum[r]);
     }
-    _mm512_mask_storeu_ps(p.y + j, m, sum);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) _mm512_mask_storeu_ps(p.y + r * p.y_row + j, m, sum[r]);
   }
 }
 constexpr auto kDots =
     std::array{std::array{dots<1, 8>, dots<1, 1>}, std::array{dots<2, 4>, dots<2, 1>},
                std::array{dots<3, 4>, dots<3, 1>}, std::array{dots<4, 4>, dots<4, 1>}};
 constexpr int kColumns[] = {8, 4, 4, 4};
+constexpr int kTogether = 4;
+constexpr auto kByColumns = std::array{std::array{columns<1, kTogether>, columns<1, 1>},
+                                       std::array{columns<2, kTogether>, columns<2, 1>},
+                                       std::array{columns<3, kTogether>, columns<3, 1>},
+                                       std::array{columns<4, kTogether>, columns<4, 1>}};
 }  // namespace avx512
 #pragma GCC pop_options
 
-// Rows of a matrix a multiple of 4 KiB apart share few sets of the cache: oneDNN takes up to 2.7
-// times as long then (1 x 4096 x 4096 on one core: 5.9 ms for 2.1).
-constexpr int64_t kFar = 1024;
+// Of matrices whose rows lie across the sums, oneDNN reads those slowly whose rows are a multiple
+// of 2 KiB apart, which share few sets of the cache, and those that no cache holds: 2 x 4096 x 4096
+// on one core takes 6 ms for 3, 8 x 4096 x 25088 77 for 43. Others it reads faster.
+constexpr int64_t kFar = 512, kLarge = 1 << 23;
 
 bool wide() { return channel_block() == kWidth; }
 
 // Some left rows by `count` rows of the matrix.
 void all_dots(const Dots& some, int64_t rows, int64_t count) {
+  alignas(64) float sums[kMostRows * kBlock * kWidth];
   const bool w = wide();
   const int64_t most = w ? avx512::kRows : avx2::kRows;
-  for (int64_t c = 0, step; c < count; c += step) {
-    // As many as the widest tile has: they stay in the nearest cache for the next left rows.
-    step = std::min<int64_t>(count - c, 8);
-    for (int64_t r = 0, n; r < rows; r += n) {
-      n = std::min(most, rows - r);
-      const int64_t together = w ? avx512::kColumns[n - 1] : avx2::kColumns[n - 1];
-      for (int64_t i = 0, taken; i < step; i += taken) {
-        taken = i + together <= step ? together : 1;
-        Dots d = some;
-        d.x += r * d.x_row;
-        d.w += (c + i) * d.w_row;
-        if (d.bias) d.bias += c + i;
-        d.y += r * d.y_row + (c + i) * d.y_col;
-        const size_t form = taken == 1;
-        (w ? avx512::kDots[n - 1][form] : avx2::kDots[n - 1][form])(d);
+  // (The sums of the left rows that one tile has can stay in registers.)
+  const int64_t piece = rows <= most ? some.depth : kPiece;
+  for (int64_t c = 0; c < count; c += kBlock) {
+    const int64_t step = std::min(count - c, kBlock);
+    for (int64_t k = 0; k < some.depth; k += piece) {
+      Dots part = some;
+      part.depth = std::min(piece, some.depth - k);
+      part.first = k == 0, part.last = k + piece >= some.depth;
+      part.ahead = rows > most && part.last ? kBlock * some.w_row - k : kPiece;
+      for (int64_t r = 0, n; r < rows; r += n) {
+        n = std::min(most, rows - r);
+        const int64_t together = w ? avx512::kColumns[n - 1] : avx2::kColumns[n - 1];
+        for (int64_t i = 0, taken; i < step; i += taken) {
+          taken = i + together <= step ? together : 1;
+          Dots d = part;
+          d.x += r * d.x_row + k;
+          d.w += (c + i) * d.w_row + k;
+          if (d.bias) d.bias += c + i;
+          d.y += r * d.y_row + (c + i) * d.y_col;
+          d.kept = sums + (r * kBlock + i) * kWidth;
+          const size_t form = taken == 1;
+          (w ? avx512::kDots[n - 1][form] : avx2::kDots[n - 1][form])(d);
+        }
       }
     }
   }
 }
 
-// One left row by columns of a matrix whose rows lie across the axis that is summed over.
-void all_columns(const Columns& some) {
-  constexpr int64_t kPanel = 512, kInOrder = 1024;
-  constexpr int kTogether = 8;
-  float part[kPanel];
-  for (int64_t j = 0; j < some.columns; j += kPanel) {
+// Some left rows by columns of a matrix whose rows lie across the axis that is summed over.
+void all_columns(const Columns& some, int64_t rows) {
+  constexpr int64_t kSums = 4096, kInOrder = 1024;
+  alignas(64) float sums[kSums];
+  const int64_t panel = rows > 4 ? 256 : 512;
+  for (int64_t j = 0; j < some.columns; j += panel) {
     Columns p = some;
-    p.w += j, p.y += j;
-    p.columns = std::min(kPanel, some.columns - j);
-    float* const y = p.y;
+    p.w += j, p.y = sums, p.y_row = panel;
+    p.columns = std::min(panel, some.columns - j);
     for (int64_t begin = 0; begin < p.depth; begin += kInOrder) {
       const int64_t end = std::min(begin + kInOrder, p.depth);
-      p.y = begin ? part : y;
-      int64_t k = begin;
-      for (; k + kTogether <= end; k += kTogether) avx512::columns<kTogether>(p, k, k == begin);
-      for (; k < end; ++k) avx512::columns<1>(p, k, k == begin);
-      if (begin)
-        for (int64_t i = 0; i < p.columns; ++i) y[i] += part[i];
+      for (int64_t k = begin, taken; k < end; k += taken) {
+        taken = k + avx512::kTogether <= end ? avx512::kTogether : 1;
+        for (int64_t r = 0, n; r < rows; r += n) {
+          n = std::min<int64_t>(avx512::kRows, rows - r);
+          Columns tile = p;
+          tile.x += r * p.x_row, tile.y += r * panel;
+          avx512::kByColumns[n - 1][taken == 1](tile, k, k == begin);
+        }
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        float* const y = some.y + r * some.y_row + j;
+        for (int64_t i = 0; i < p.columns; ++i)
+          y[i] = begin ? y[i] + sums[r * panel + i] : sums[r * panel + i];
+      }
     }
   }
 }
@@ -225,11 +278,26 @@ struct FewRows {
            int64_t past) const {
     const int64_t from = first * kStep, count = std::min(past * kStep, columns) - from;
     if (along)
-      all_dots({x, depth, w + from * depth, depth, bias ? bias + from : nullptr, y + from * y_col,
-                y_row, y_col, depth},
+      all_dots({.x = x,
+                .x_row = depth,
+                .w = w + from * depth,
+                .w_row = depth,
+                .bias = bias ? bias + from : nullptr,
+                .y = y + from * y_col,
+                .y_row = y_row,
+                .y_col = y_col,
+                .depth = depth},
                rows, count);
     else
-      all_columns({x, w + from, columns, y + from, count, depth});
+      all_columns({.x = x,
+                   .x_row = depth,
+                   .w = w + from,
+                   .w_row = columns,
+                   .y = y + from,
+                   .y_row = y_row,
+                   .columns = count,
+                   .depth = depth},
+                  rows);
   }
 };
 
@@ -261,9 +329,9 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
   const bool swap = n == 1 && m > 1;
   FewRows p = swap ? FewRows{1, m, k, !trans_a, false, m, 1}
                    : FewRows{m, n, k, trans_b, trans_a && m > 1, n, 1};
-  if (p.rows > (p.along ? most_rows(p.columns, k) : 1))
-    return *why = "more than a few rows", nullptr;
-  if (!p.along && (!wide() || p.columns % kFar != 0))
+  if (p.rows > most_rows(p.columns, k)) return *why = "more than a few rows", nullptr;
+  if (!p.along && !wide()) return *why = "not for this processor's instructions", nullptr;
+  if (!p.along && p.columns % kFar != 0 && p.columns * k < kLarge)
     return *why = "rows that lie across the sums, and share no sets of the cache", nullptr;
   const std::vector<Operands> places = stacked(sa, sb, sc);
   return fn_kernel([=](const void* const* in, void* out) {
