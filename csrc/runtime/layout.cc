@@ -161,8 +161,9 @@ void each_row(const Layout& l, const F& f) {
   }
 }
 
-// Calls f(place, at) for all elements, `at` being their numbers: tiles of the innermost axis and of
-// the one whose elements are closest, so that lines of memory are read and written whole.
+// Calls f(place, at, n, stride) for rows of elements, `at` being the first one's number: those of
+// tiles of the innermost axis and of the one whose elements are closest, so that lines of memory
+// are read and written whole.
 template <class F>
 void each_in_tiles(const Layout& l, const F& f) {
   constexpr int64_t kTile = 16;
@@ -173,7 +174,8 @@ void each_in_tiles(const Layout& l, const F& f) {
   if (close == last) {
     int64_t at = 0;
     return each_row(l, [&](int64_t place, int64_t n, int64_t stride) {
-      for (int64_t k = 0; k < n; ++k) f(place + k * stride, at++);
+      f(place, at, n, stride);
+      at += n;
     });
   }
   const auto number = l.shape.strides();
@@ -190,13 +192,14 @@ void each_in_tiles(const Layout& l, const F& f) {
     for (int64_t k = 0; k < n; ++k) ats.push_back(at + k * stride);
   });
   const int64_t rows = l.shape[close], columns = l.shape[last];
+  const int64_t row = l.strides[close], column = l.strides[last];
   auto next = ats.begin();
   const auto tiles = [&](int64_t place, int64_t at) {
     for (int64_t i0 = 0; i0 < rows; i0 += kTile)
       for (int64_t j0 = 0; j0 < columns; j0 += kTile)
         for (int64_t i = i0; i < std::min(i0 + kTile, rows); ++i)
-          for (int64_t j = j0; j < std::min(j0 + kTile, columns); ++j)
-            f(place + i * l.strides[close] + j * l.strides[last], at + i * number[close] + j);
+          f(place + i * row + j0 * column, at + i * number[close] + j0,
+            std::min(kTile, columns - j0), column);
   };
   each_row(places, [&](int64_t place, int64_t n, int64_t stride) {
     for (int64_t k = 0; k < n; ++k) tiles(place + k * stride, *next++);
@@ -235,19 +238,27 @@ void gather(const void* from, const Layout& l, size_t bytes, void* to) {
   by_size(bytes, [&](auto size) {
     constexpr size_t n = size();
     each_in_tiles(l, [f = static_cast<const char*>(from), t = static_cast<char*>(to)](
-                         int64_t place, int64_t at) { std::memcpy(t + at * n, f + place * n, n); });
+                         int64_t place, int64_t at, int64_t count, int64_t stride) {
+      for (int64_t k = 0; k < count; ++k)
+        std::memcpy(t + (at + k) * n, f + (place + k * stride) * n, n);
+    });
   });
 }
 bool has_all(const void* from, const Layout& l, size_t bytes, const void* expected) {
-  bool same = true;
+  bool other = false;
   by_size(bytes, [&](auto size) {
     constexpr size_t n = size();
-    each_in_tiles(l, [&same, f = static_cast<const char*>(from),
-                      e = static_cast<const char*>(expected)](int64_t place, int64_t at) {
-      same &= std::memcmp(e + at * n, f + place * n, n) == 0;
-    });
+    each_in_tiles(
+        l, [&other, f = static_cast<const char*>(from), e = static_cast<const char*>(expected)](
+               int64_t place, int64_t at, int64_t count, int64_t stride) {
+          // (A sum instead of an end at the first one: elements are compared side by side.)
+          int differ = 0;
+          for (int64_t k = 0; k < count; ++k)
+            differ += std::memcmp(e + (at + k) * n, f + (place + k * stride) * n, n) != 0;
+          other |= differ != 0;
+        });
   });
-  return same;
+  return !other;
 }
 
 ArrayRef gathered(const ArrayRef& buffer, const Layout& l) {
