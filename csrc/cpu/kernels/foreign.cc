@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/cpu.h"
+#include "cpu/kernels/pairwise.h"
 #include "cpu/kernels/products.h"
 #include "runtime/array.h"
 #include "runtime/foreign.h"
@@ -68,6 +69,9 @@ std::unique_ptr<OpKernel> reduce(const KernelRequest& r, std::string*) {
   const auto from = static_cast<std::ptrdiff_t>(size_of(r.in[0].dtype)),
              to = static_cast<std::ptrdiff_t>(size_of(r.out.dtype));
   const bool starts = r.present.size() > 1 && r.present[1];
+  const auto pairwise = inner == 1 && n > 16 && r.in[0].dtype == r.out.dtype
+                            ? PairwiseSum::of(loop, r.out.dtype)
+                            : nullptr;
   return fn_kernel([=](const void* const* x, void* out) {
     keep_flags();
     const char* const src = static_cast<const char*>(x[0]);
@@ -82,6 +86,10 @@ std::unique_ptr<OpKernel> reduce(const KernelRequest& r, std::string*) {
         for (int64_t k = 0; k < count; ++k) std::memcpy(d + k * to, x[1], static_cast<size_t>(to));
       return d;
     };
+    if (pairwise) {
+      for (int64_t o = 0; o < outer; ++o) begin_at(o, 0, 1);
+      return pairwise->onto(src + skip * from, outer, n - skip, n * from, dst);
+    }
     if (inner == 1) {
       parallel_for(outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(n, 1)),
                    [&](int64_t b, int64_t e) {
