@@ -138,11 +138,46 @@ class Compiler {
       step.may_fail = n.op->has(kMayFail);
       p_->collects |= n.op->is_collective();
       step.metadata = metadata(group.nodes, step.text);
+      plan_rows(n, step);
     } else {
       build_loop(group, position, &step);
     }
     unit_step_[position] = static_cast<int>(p_->steps.size());
     p_->steps.push_back(std::move(step));
+  }
+
+  // What a kernel that takes rows touches, as of a loop over them.
+  void plan_rows(const Node& n, const Program::Step& step) {
+    const auto* op = dynamic_cast<const OpKernel*>(step.kernel.get());
+    if (!op || !op->takes_rows()) return;
+    const int64_t rows = n.type.shape[0], in_row = g_.node(n.in[0]).type.shape.numel() / rows,
+                  out_row = n.type.shape.numel() / rows;
+    PlannedLoop l;
+    l.op = n.id;
+    l.spec.form = LoopSpec::kRow;
+    l.spec.dims = {rows, in_row};
+    for (size_t k = 0; k < n.in.size(); ++k) {
+      if (n.in[k] == kNoNode) continue;
+      LoopOperand o;
+      o.dt = g_.node(n.in[k]).type.dtype;
+      o.strides = k == 0 ? std::vector<int64_t>{in_row, 1} : std::vector<int64_t>{0, 0};
+      l.spec.in.push_back(std::move(o));
+      l.in.push_back(step.in[k]);
+    }
+    LoopOutput o;
+    o.dt = n.type.dtype;
+    o.strides = {out_row, 0};
+    l.spec.out.push_back(std::move(o));
+    l.out = step.out;
+    loops_.resize(p_->steps.size() + 1);
+    loops_.back() = std::move(l);
+  }
+  // The kernel of so many of its rows.
+  std::unique_ptr<OpKernel> kernel_of_rows(uint32_t id, int64_t rows) const {
+    KernelRequest r = request_of(g_, g_.node(id), fast_);
+    r.in[0].shape[0] = rows;
+    r.out.shape[0] = rows;
+    return device_.kernels.make(r);
   }
 
   // Does the kernel give its first operand on, but for a part that it writes?
@@ -427,6 +462,10 @@ class Compiler {
         };
         m.loop = part(g.tile);
         if (rest) m.rest = part(rest);
+        if (const uint32_t op = loops_[at].op; op != kNoNode) {
+          m.op = kernel_of_rows(op, m.loop.dims[0]);
+          if (rest) m.rest_op = kernel_of_rows(op, m.rest.dims[0]);
+        }
         tiles.members.push_back(std::move(m));
         const int u = group_at.at(static_cast<int>(at));
         unit_step_[u] = static_cast<int>(steps.size());

@@ -30,7 +30,7 @@ class TilingPlanner {
                 GoesOutside goes_outside)
       : full_(loops), loops_(loops), facts_(facts), goes_outside_(goes_outside) {
     for (auto& l : loops_)
-      if (l.is_loop()) l.spec.collapse();
+      if (l.runs_in_tiles()) l.spec.collapse();
     std::map<int, int64_t> rows;  // of what loops make
     for (auto& l : full_) {
       bool shifts = false;
@@ -93,7 +93,7 @@ class TilingPlanner {
     };
     for (size_t k = from; k < to; ++k) {
       const LoopSpec& s = loops_[k].spec;
-      if (!loops_[k].is_loop() || s.dims[0] == 0 || reduced_dim(s) == 0) {
+      if (!loops_[k].runs_in_tiles() || s.dims[0] == 0 || reduced_dim(s) == 0) {
         close();
         g = {k + 1, k + 1, 0, 0};
         continue;

@@ -8,11 +8,14 @@
 
 namespace pijit {
 
-// A step that is a loop, before its kernel is made; or another step.
+// A step that is a loop, before its kernel is made; or one of a kernel that takes rows; or another
+// step.
 struct PlannedLoop {
   LoopSpec spec;             // not collapsed
   std::vector<int> in, out;  // slots
-  bool is_loop() const { return !out.empty(); }
+  uint32_t op = kNoNode;  // of such a kernel, whose rows a loop without a body would read and write
+  bool runs_in_tiles() const { return !out.empty(); }
+  bool is_loop() const { return runs_in_tiles() && op == kNoNode; }
   template <class F>
   void each_operand(F f) const {
     for (size_t k = 0; k < spec.in.size(); ++k) f(in[k], spec.in[k]);

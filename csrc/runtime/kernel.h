@@ -53,6 +53,9 @@ class OpKernel : public Kernel {
   virtual void run(const void* const* in, void* out) = 0;
   // Overridden by kernels of several outputs.
   void launch(const void* const* in, void* const* out) override { run(in, out[0]); }
+  // Is each row of the result, along the first axis, computed of one row of the first input, so
+  // that tiles of rows may be?
+  virtual bool takes_rows() const { return false; }
   // Where there is an operand to be packed, and its memory.
   virtual void run_packed(const void* const* in, void* out, const OperandMemory& memory) {
     run(in, out);

@@ -12,9 +12,11 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "graph/op.h"
+#include "runtime/kernel.h"
 
 namespace pijit {
 
@@ -69,6 +71,7 @@ struct TileSpec {
   struct Member {
     LoopSpec loop, rest;  // of a tile, and of the last one where it is smaller
     std::vector<Operand> in, out;
+    std::unique_ptr<OpKernel> op, rest_op;  // instead: the loops tell what is touched
   };
   std::vector<Member> members;
   int64_t slices = 0, tile = 0;  // tile: slices that run together

@@ -9,7 +9,8 @@ import pijit as ms
 from pijit import _C
 
 FUNCTIONS = [lambda x: x.sum(-1), lambda x: x.sum(), lambda x: x.mean(-1), lambda x: x.var(-1), lambda x: x.std(),
-             lambda x: np.add.reduce(x, axis=-1), lambda x: x.sum(-1, initial=0.5), lambda x: (x * x).sum(1, keepdims=True)]
+             lambda x: np.add.reduce(x, axis=-1), lambda x: x.sum(-1, initial=0.5),
+             lambda x: (x * x).sum(1, keepdims=True)]
 
 
 def outcome(f, x):
@@ -89,3 +90,58 @@ def test_errors_that_overflow_raises():
         for function in (f, ms.jit(f)):
             with pytest.raises(FloatingPointError, match="overflow encountered in reduce"):
                 function(x)
+
+
+ROWS = {
+    "var": lambda x: x.var(1),
+    "squares": lambda x: (x * x).sum(1),
+    "layer norm": lambda x: (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + x.dtype.type(1e-5)),
+    "softmax": lambda x: (lambda e: e / e.sum(1, keepdims=True))(np.exp(x - x.max(1, keepdims=True))),
+    "two": lambda x: ((x * 2).sum(1), (x * 2 + 1).sum(1, initial=3), x.mean(1) * x.shape[0]),
+    "distance": lambda x: np.sqrt(((x - x[0]) ** 2).sum(-1)),
+    "of sums": lambda x: ((x + x.sum(1, keepdims=True)).sum(1, keepdims=True) * x).mean(1),
+}
+
+
+def all_bits(r):
+    results = r if isinstance(r, tuple) else (r,)
+    return [(np.asarray(v).dtype.str, np.shape(v), np.asarray(v).tobytes()) for v in results]
+
+
+@pytest.fixture(params=["64", None])
+def tile_bytes(request):
+    before = _C.get_option("tile_bytes")
+    if request.param:
+        _C.set_option("tile_bytes", request.param)
+    yield
+    _C.set_option("tile_bytes", before)
+
+
+def told(f, x):
+    with warnings.catch_warnings(record=True) as w:
+        warnings.simplefilter("always")
+        r = all_bits(f(x))
+    return r, [(str(m.message), m.category.__name__, m.lineno) for m in w]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows, n", [(5, 17), (64, 64), (1003, 700), (37, 129), (701, 1300)])
+@pytest.mark.parametrize("name", ROWS)
+def test_tiles_of_rows(name, dtype, rows, n, tile_bytes):
+    f, r = ROWS[name], np.random.default_rng(n)
+    jitted = ms.jit(lambda x: f(x))
+    with np.errstate(over="ignore"):
+        largest = np.array([1e38, -1e38, 1e300]).astype(dtype)
+    for special in ((), (np.nan, -np.nan), (np.inf, -np.inf), largest):
+        x = r.standard_normal((rows, n)).astype(dtype)
+        if len(special):
+            np.copyto(x, r.choice(np.array(special, dtype), x.shape), where=r.random(x.shape) < 2 / n)
+        for _ in range(2):
+            assert told(jitted, x) == told(f, x)
+
+
+def test_a_variance_reads_memory_once():
+    x = np.random.default_rng(0).standard_normal((2048, 1024)).astype(np.float32)
+    jitted = ms.jit(lambda x: x.var(1))
+    jitted(x)
+    assert " 1 kernels" in str(ms.explain(jitted))

@@ -63,15 +63,42 @@ std::unique_ptr<OpKernel> elementwise(const KernelRequest& r, std::string*) {
   });
 }
 
+// Rows that NumPy's loop adds up in pairs.
+class RowSums : public OpKernel {
+ public:
+  RowSums(std::shared_ptr<const PairwiseSum> sum, const KernelRequest& r)
+      : sum_(std::move(sum)),
+        rows_(r.in[0].shape[0]),
+        n_(r.in[0].shape[1]),
+        size_(static_cast<int64_t>(size_of(r.out.dtype))),
+        starts_(r.present.size() > 1 && r.present[1]) {}
+  void run(const void* const* x, void* out) override {
+    const auto* const from = static_cast<const char*>(x[0]);
+    auto* const to = static_cast<char*>(out);
+    for (int64_t k = 0; k < rows_; ++k)
+      std::memcpy(to + k * size_, starts_ ? x[1] : from + k * n_ * size_,
+                  static_cast<size_t>(size_));
+    // Rows that start from the first element have one fewer left.
+    const int64_t skip = starts_ ? 0 : 1;
+    sum_->onto(from + skip * size_, rows_, n_ - skip, n_ * size_, to);
+  }
+  bool takes_rows() const override { return rows_ > 1; }
+
+ private:
+  const std::shared_ptr<const PairwiseSum> sum_;
+  const int64_t rows_, n_, size_;
+  const bool starts_;
+};
+
 std::unique_ptr<OpKernel> reduce(const KernelRequest& r, std::string*) {
   const ForeignLoop loop = foreign_loop(r.ctx().i("loop"));
   const int64_t outer = r.in[0].shape[0], n = r.in[0].shape[1], inner = r.in[0].shape[2];
   const auto from = static_cast<std::ptrdiff_t>(size_of(r.in[0].dtype)),
              to = static_cast<std::ptrdiff_t>(size_of(r.out.dtype));
   const bool starts = r.present.size() > 1 && r.present[1];
-  const auto pairwise = inner == 1 && n > 16 && r.in[0].dtype == r.out.dtype
-                            ? PairwiseSum::of(loop, r.out.dtype)
-                            : nullptr;
+  if (inner == 1 && n > 16 && r.in[0].dtype == r.out.dtype)
+    if (auto sum = PairwiseSum::of(loop, r.out.dtype))
+      return std::make_unique<RowSums>(std::move(sum), r);
   return fn_kernel([=](const void* const* x, void* out) {
     keep_flags();
     const char* const src = static_cast<const char*>(x[0]);
@@ -86,10 +113,6 @@ std::unique_ptr<OpKernel> reduce(const KernelRequest& r, std::string*) {
         for (int64_t k = 0; k < count; ++k) std::memcpy(d + k * to, x[1], static_cast<size_t>(to));
       return d;
     };
-    if (pairwise) {
-      for (int64_t o = 0; o < outer; ++o) begin_at(o, 0, 1);
-      return pairwise->onto(src + skip * from, outer, n - skip, n * from, dst);
-    }
     if (inner == 1) {
       parallel_for(outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(n, 1)),
                    [&](int64_t b, int64_t e) {

@@ -154,7 +154,11 @@ class Sum : public PairwiseSum {
     const std::ptrdiff_t count = n, steps[] = {0, kSize, 0};
     char* const to = reinterpret_cast<char*>(onto);
     char* operands[] = {to, const_cast<char*>(x), to};
+    std::fexcept_t raised;  // NumPy's loops clear some
+    const int up = std::fetestexcept(FE_ALL_EXCEPT);
+    std::fegetexceptflag(&raised, up);
     loop_.function(operands, &count, steps, loop_.data);
+    std::fesetexceptflag(&raised, up);
   }
   const ForeignLoop loop_;
 };

@@ -36,14 +36,17 @@ bool cut_along_first_dim(const TileSpec::Member& m, int64_t tile) {
 Tiles::Tiles(TileSpec s) : slices_(s.slices), tile_(s.tile) {
   text_ = str_cat(" of ", slices_, ":");
   for (auto& m : s.members) {
-    text_ += " " + m.loop.describe() + ";";
+    text_ += " " + (m.op ? "rows of an op" : m.loop.describe()) + ";";
     cost_ += LoopKernel::cost_of(m.loop) * slices_ / tile_;
   }
   text_.pop_back();
   if (!make_chain(s))
     for (auto& m : s.members) {
-      Member made{std::make_unique<LoopKernel>(std::move(m.loop)), nullptr, m.in, m.out};
-      if (slices_ % tile_) made.rest = std::make_unique<LoopKernel>(std::move(m.rest));
+      Member made{nullptr, nullptr, std::move(m.op), std::move(m.rest_op), m.in, m.out};
+      if (!made.op) {
+        made.kernel = std::make_unique<LoopKernel>(std::move(m.loop));
+        if (slices_ % tile_) made.rest = std::make_unique<LoopKernel>(std::move(m.rest));
+      }
       members_.push_back(std::move(made));
     }
   scratch_.assign(s.scratch.begin(), s.scratch.end());
@@ -66,7 +69,7 @@ bool Tiles::make_chain(const TileSpec& s) {
   for (auto& m : s.members) nodes += m.loop.body.size();
   if (nodes > kMaxChainNodes) return false;
   for (auto& m : s.members)
-    if (!cut_along_first_dim(m, s.tile)) return false;
+    if (m.op || !cut_along_first_dim(m, s.tile)) return false;
   const int64_t near = config().tile_bytes / 2, bytes = std::max<int64_t>(1, slice_bytes(s));
   int64_t tile = std::min(s.tile, std::max<int64_t>(4, near / bytes));
   if (tile > 4) tile -= tile % 4;  // rows are reduced a few at a time
@@ -196,7 +199,11 @@ void Tiles::run_tiles(const void* const* in, void* const* out, int64_t begin, in
       void* o[64];
       for (size_t k = 0; k < m.in.size(); ++k) i[k] = address(m.in[k]);
       for (size_t k = 0; k < m.out.size(); ++k) o[k] = address(m.out[k]);
-      (slices_ - first < tile_ ? m.rest : m.kernel)->run_alone(i, o);
+      const bool rest = slices_ - first < tile_;
+      if (m.op)
+        (rest ? m.rest_op : m.op)->launch(i, o);
+      else
+        (rest ? m.rest : m.kernel)->run_alone(i, o);
     }
   }
 }

@@ -14,6 +14,7 @@ class Tiles : public Kernel {
   using Operand = TileSpec::Operand;
   struct Member {
     std::unique_ptr<LoopKernel> kernel, rest;
+    std::unique_ptr<OpKernel> op, rest_op;  // instead
     std::vector<Operand> in, out;
   };
   // All loops of a few rows as one function, where each takes one inner loop: a kernel of its own
