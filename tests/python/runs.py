@@ -5,7 +5,7 @@ FILES = {
     "kernels": """
         array_reductions complex compute_dtype conv_kernels dtype_rules fast_convolutions few_rows fft
         float64_functions halves indexed large_products layouts linalg loops_in_gradients memory models more_ops
-        nn number_conversions numerics openmp ops packed parts_of_values programs recurrent_layers
+        nn number_conversions numerics openmp ops packed pairwise_sums parts_of_values programs recurrent_layers
         regions_on_tape short_axes sparse special stored_columns threads training truncated_normal vector_loops
         vmap""",
     # Names and modules take part: once more as MindSpore's.
@@ -16,8 +16,8 @@ FILES = {
     "versions": """
         ages array_loops array_programs array_reductions branches breaks_anywhere bytecode callees calls
         capture collections container_values effects exceptions generators hostile_containers instances
-        lifetimes loops_left_alone memo number_loops number_loops_functions number_loops_lists python_objects
-        recursion sampling scripts sets threads views""",
+        lifetimes loops_left_alone memo number_loops number_loops_functions number_loops_lists pairwise_sums
+        python_objects recursion sampling scripts sets threads views""",
     # What is measured or counted (times, threads, signals) needs the machine for itself.
     "serial": """
         garbage gil given_back hostile_values loops_left_alone number_loops_told one_process profile sampling
