@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "graph/graph.h"
 #include "runtime/device.h"
 
 namespace pijit {
