@@ -148,6 +148,22 @@ def of_onnx():
             return [L.node("Gather", x, L.constant(np.int64(k)), axis=0, shape=x.shape[1:]) for k in range(3)]
 
         @staticmethod
+        def rows(table, index):
+            return L.node("Gather", table, index, axis=0, shape=(*index.shape, *table.shape[1:]))
+
+        @staticmethod
+        def part(x, axis, begin, end):
+            ends = [L.constant(np.array([k])) for k in (begin, end, axis)]
+            return L.node("Slice", x, *ends, shape=(*x.shape[:axis], end - begin, *x.shape[axis + 1:]))
+
+        @staticmethod
+        def roll(x, places):
+            for axis in (1, 2):
+                n = x.shape[axis]
+                x = L.concat((L.part(x, axis, -places % n, n), L.part(x, axis, 0, -places % n)), axis)
+            return x
+
+        @staticmethod
         def parameter(shape, fan_in):
             return L.constant(numbers.of(shape, fan_in))
 

@@ -1,7 +1,9 @@
 """Networks that `inference.py` times, written once for all: `networks(L)` takes a namespace of layers and functions.
 
-`L` has a base class `Module` whose instances are called, `parameter(shape, fan_in)`, layers (`Conv`, `Norm`,
-`LayerNorm`, `Dense`, `MaxPool`) and functions of values in the layout [N, C, H, W]."""
+`L` has a base class `Module` whose instances are called, `parameter(shape, fan_in)`, `constant(array)`, layers (`Conv`,
+`Norm`, `LayerNorm`, `Dense`, `MaxPool`) and functions of values in the layout [N, C, H, W]."""
+
+import numpy as np
 
 
 def networks(L):
@@ -228,6 +230,30 @@ def networks(L):
                 c //= 2
         return Head(Sequence(*parts, NormRelu(c)), c)
 
+    class Inception(L.Module):
+        def __init__(self, i, one, three, five, pool):
+            super().__init__()
+            self.one, self.pool = ConvNorm(i, one, act=L.relu), L.MaxPool(3, 1, 1)
+            self.three = Sequence(ConvNorm(i, three[0], act=L.relu), ConvNorm(*three, 3, act=L.relu))
+            self.five = Sequence(ConvNorm(i, five[0], act=L.relu), ConvNorm(*five, 3, act=L.relu))
+            self.project = ConvNorm(i, pool, act=L.relu)
+
+        def forward(self, x):
+            return L.concat((self.one(x), self.three(x), self.five(x), self.project(self.pool(x))), 1)
+
+    def googlenet():
+        parts, i = [*stem(), ConvNorm(64, 64, act=L.relu), ConvNorm(64, 192, 3, act=L.relu), L.MaxPool(3, 2, 1)], 192
+        for row in ((64, (96, 128), (16, 32), 32), (128, (128, 192), (32, 96), 64), None,
+                    (192, (96, 208), (16, 48), 64), (160, (112, 224), (24, 64), 64), (128, (128, 256), (24, 64), 64),
+                    (112, (144, 288), (32, 64), 64), (256, (160, 320), (32, 128), 128), None,
+                    (256, (160, 320), (32, 128), 128), (384, (192, 384), (48, 128), 128)):
+            if row is None:
+                parts.append(L.MaxPool(3, 2, 1))
+                continue
+            parts.append(Inception(i, *row))
+            i = row[0] + row[1][1] + row[2][1] + row[3]
+        return Head(Sequence(*parts), i)
+
     class Classifier(L.Module):
         def __init__(self):
             super().__init__()
@@ -310,6 +336,90 @@ def networks(L):
             parts += [NextBlock(c) for _ in range(n)]
         return Head(Sequence(*parts), 768)
 
+    class Windows(L.Module):
+        """Attention within windows of 7 x 7 of maps [N, H, W, C], which begin `shift` places later."""
+
+        def __init__(self, c, heads, size, shift):
+            super().__init__()
+            k = self.k = 7
+            self.heads, self.shift = heads, shift
+            self.qkv, self.out = L.Dense(c, 3 * c), L.Dense(c, c)
+            self.table = L.parameter(((2 * k - 1) ** 2, heads), heads)
+            at = np.stack(np.meshgrid(np.arange(k), np.arange(k), indexing="ij")).reshape(2, -1)
+            apart = at[:, :, None] - at[:, None, :] + k - 1
+            self.index = L.constant((apart[0] * (2 * k - 1) + apart[1]).reshape(-1))
+            if shift:  # places of several parts of the map meet in the last windows
+                part = np.searchsorted([size - k, size - shift], np.arange(size), side="right")
+                parts = (3 * part[:, None] + part).reshape(size // k, k, size // k, k).transpose(0, 2, 1, 3)
+                parts = parts.reshape(-1, 1, k * k)
+                other = parts[:, :, :, None] != parts[:, :, None, :]
+                self.mask = L.constant(np.where(other, np.float32(-100), np.float32(0)))
+
+        def forward(self, x):
+            (n, h, w, c), k, heads = x.shape, self.k, self.heads
+            if self.shift:
+                x = L.roll(x, -self.shift)
+            y = L.transpose(L.reshape(x, (n, h // k, k, w // k, k, c)), (0, 1, 3, 2, 4, 5))
+            windows = h // k * (w // k)
+            y = L.reshape(self.qkv(L.reshape(y, (n * windows, k * k, c))), (n * windows, k * k, 3, heads, c // heads))
+            q, key, v = L.three(L.transpose(y, (2, 0, 3, 1, 4)))
+            bias = L.transpose(L.reshape(L.rows(self.table, self.index), (k * k, k * k, heads)), (2, 0, 1))
+            s = L.matmul(q * (c // heads) ** -0.5, L.transpose(key, (0, 1, 3, 2))) + bias
+            if self.shift:
+                s = L.reshape(s, (n, windows, heads, k * k, k * k)) + self.mask
+                s = L.reshape(s, (n * windows, heads, k * k, k * k))
+            y = L.reshape(L.transpose(L.matmul(L.softmax(s), v), (0, 2, 1, 3)), (n * windows, k * k, c))
+            y = L.reshape(self.out(y), (n, h // k, w // k, k, k, c))
+            y = L.reshape(L.transpose(y, (0, 1, 3, 2, 4, 5)), (n, h, w, c))
+            return L.roll(y, self.shift) if self.shift else y
+
+    class SwinBlock(L.Module):
+        def __init__(self, c, heads, size, shift):
+            super().__init__()
+            self.first, self.second, self.windows = L.LayerNorm(c), L.LayerNorm(c), Windows(c, heads, size, shift)
+            self.up, self.down = L.Dense(c, 4 * c), L.Dense(4 * c, c)
+
+        def forward(self, x):
+            x = x + self.windows(self.first(x))
+            return x + self.down(L.gelu(self.up(self.second(x))))
+
+    class Merge(L.Module):
+        """Four neighbours become one place."""
+
+        def __init__(self, c):
+            super().__init__()
+            self.norm, self.fc = L.LayerNorm(4 * c), L.Dense(4 * c, 2 * c)
+
+        def forward(self, x):
+            n, h, w, c = x.shape
+            y = L.transpose(L.reshape(x, (n, h // 2, 2, w // 2, 2, c)), (0, 1, 3, 4, 2, 5))
+            return self.fc(self.norm(L.reshape(y, (n, h // 2, w // 2, 4 * c))))
+
+    class Places(L.Module):
+        def __init__(self, c, size):
+            super().__init__()
+            self.conv, self.norm = L.Conv(3, c, size, size, 0, 1, True), L.LayerNorm(c)
+
+        def forward(self, x):
+            return self.norm(L.transpose(self.conv(x), (0, 2, 3, 1)))
+
+    class NormFirst(L.Module):
+        def __init__(self, c):
+            super().__init__()
+            self.norm = L.LayerNorm(c)
+
+        def forward(self, x):
+            return L.transpose(self.norm(x), (0, 3, 1, 2))
+
+    def swin_tiny():
+        parts, c, size = [Places(96, 4)], 96, 56
+        for stage, count in enumerate((2, 2, 6, 2)):
+            if stage:
+                parts.append(Merge(c))
+                c, size = 2 * c, size // 2
+            parts += [SwinBlock(c, c // 32, size, k % 2 * 3 if size > 7 else 0) for k in range(count)]
+        return Head(Sequence(*parts, NormFirst(c)), c)
+
     return {f.__name__: f for f in (
         resnet18, resnet50, mobilenet_v2, mobilenet_v3_large, efficientnet_b0, shufflenet_v2, regnet_x_400mf, mnasnet,
-        densenet121, squeezenet, vgg11, vit_b32, convnext_tiny)}
+        densenet121, squeezenet, googlenet, vgg11, vit_b32, swin_tiny, convnext_tiny)}

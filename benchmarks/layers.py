@@ -72,8 +72,18 @@ def ours():
             return x[:, 0]
 
         @staticmethod
+        def rows(table, index):
+            return ops.gather(table, index, 0)
+
+        @staticmethod
+        def roll(x, places):
+            return ops.roll(x, (places, places), (1, 2))
+
+        @staticmethod
         def parameter(shape, fan_in):
             return value(numbers.of(shape, fan_in))
+
+        constant = staticmethod(Tensor)
 
         @staticmethod
         def Conv(i, o, k, s, p, g, bias):
@@ -130,6 +140,9 @@ def of_torch():
         halves = staticmethod(lambda x: torch.split(x, x.shape[1] // 2, 1))
         three = staticmethod(lambda x: x.unbind(0))
         first = staticmethod(lambda x: x[:, 0])
+        rows = staticmethod(lambda table, index: table[index])
+        roll = staticmethod(lambda x, places: torch.roll(x, (places, places), (1, 2)))
+        constant = staticmethod(torch.from_numpy)
         parameter = staticmethod(lambda shape, fan_in: nn.Parameter(torch.from_numpy(numbers.of(shape, fan_in))))
 
         @staticmethod

@@ -158,3 +158,20 @@ def test_a_chain_of_functions_that_call_is_cut_into_loops():
     for name, cut in (("lgamma", True), ("sin", False)):
         explained = check(lambda: chain(name), ms.Tensor(x if name == "sin" else np.abs(x[:2])), graphs=1, breaks=0)
         assert (explained.entries[0]["steps"] > 1) == cut, name
+
+
+@pytest.mark.skipif(_C.get_option("backend") == "reference", reason="it has no cheaper forms")
+def test_fast_exponentials_are_no_subnormal_numbers():
+    x = np.concatenate([np.linspace(-110, -80, 5000), [-np.inf, np.nan, 0, 89, np.inf]]).astype(np.float32)
+    plain = np.exp(x.astype(np.float64))
+    y = ms.jit(lambda x: ops.exp(x), jit_config=FAST)(Tensor(x)).asnumpy()
+    least = np.finfo(np.float32).tiny
+    assert not ((0 < y) & (y < least)).any()
+    assert not (y[plain < 0.99 * least]).any()
+    kept = plain > 1.01 * least
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(y[kept], plain.astype(np.float32)[kept], rtol=3e-7)
+    assert np.isnan(y[-4])
+    scores = np.where(np.arange(64) % 3 == 0, np.float32(-100), np.float32(0.5))[None]
+    shares = ms.jit(lambda x: ops.softmax(x, -1), jit_config=FAST)(Tensor(scores)).asnumpy()
+    assert not ((0 < shares) & (shares < least)).any()
