@@ -73,6 +73,60 @@ def test_long_rows(m, k):
     np.testing.assert_array_equal(ops.matmul(Tensor(x), Tensor(w).T).asnumpy(), x @ w.T)
 
 
+@pytest.mark.parametrize("dtype", [ms.float64, ms.float16, ms.bfloat16])
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 11, 16, 17])
+def test_other_dtypes_are_rounded_once(dtype, m):
+    def rounded(y):
+        return Tensor(y).astype(dtype).astype(ms.float64).asnumpy()
+
+    def number(y):
+        assert y.dtype is dtype
+        return y.astype(ms.float64).asnumpy()
+
+    for k, n in [(1, 1), (7, 3), (8, 9), (15, 40), (16, 70), (33, 512), (257, 130), (1000, 64), (1030, 600)]:
+        x, w, b = whole(m, k), whole(n, k, seed=1), whole(n, seed=2)
+        want = (x @ w.T).astype(np.float64)
+        a, c, bias = (Tensor(v).astype(dtype) for v in (x, w, b))
+        np.testing.assert_array_equal(number(ops.dense(a, c)), rounded(want))
+        np.testing.assert_array_equal(number(ops.dense(a, c, bias)), rounded(want + b))
+        for trans_a in (False, True):
+            for trans_b in (False, True):
+                y = ops.MatMul(trans_a, trans_b)(Tensor(turned(x, trans_a)).astype(dtype),
+                                                 Tensor(turned(w, not trans_b)).astype(dtype))
+                np.testing.assert_array_equal(number(y), rounded(want))
+
+
+@pytest.mark.parametrize("dtype", [ms.float64, ms.float16, ms.bfloat16])
+def test_other_dtypes_eager_captured_and_gradients(dtype):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Dense(100, 70, dtype=dtype), nn.Dense(70, 512, dtype=dtype)
+
+        def construct(self, x):
+            return ops.matmul(self.b(ops.relu(self.a(x))), self.b.weight)
+
+    def make():
+        ms.set_seed(3)
+        net = Net()
+        gradient = ms.value_and_grad(lambda x: net(x).astype(ms.float32).sum(), 0, net.trainable_params())
+        return lambda x: (net(x), gradient(x)), lambda: None
+
+    for m in (1, 7):
+        check(make, Tensor(np.random.RandomState(m).randn(m, 100)).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", [ms.float16, ms.bfloat16])
+def test_halves_that_are_no_numbers_or_subnormal(dtype):
+    x = np.array([[1, 0, 2, 1], [0, 1, 0.5, 0]], np.float32)
+    w = np.array([[np.inf, 1, 1, 2], [np.nan, 0, 1, 1], [6e-8, 1e-40, 3e-8, 0], [65504, 65504, 1, -1]], np.float32)
+    a, b = Tensor(x).astype(dtype), Tensor(w).astype(dtype)
+    with np.errstate(invalid="ignore"):
+        want = x @ b.astype(ms.float32).asnumpy().T
+    y = ops.dense(a, b).astype(ms.float32).asnumpy()
+    np.testing.assert_array_equal(y, Tensor(want).astype(dtype).astype(ms.float32).asnumpy())
+
+
 @pytest.mark.parametrize("m", [1, 2, 6, 16])
 def test_close_to_float64(m):
     r = np.random.RandomState(m)
