@@ -83,6 +83,7 @@ class RowSums : public OpKernel {
     sum_->onto(from + skip * size_, rows_, n_ - skip, n_ * size_, to);
   }
   bool takes_rows() const override { return rows_ > 1; }
+  std::string describe() const override { return str_cat("sums.row[", rows_, ",", n_, "]"); }
 
  private:
   const std::shared_ptr<const PairwiseSum> sum_;

@@ -36,7 +36,7 @@ bool cut_along_first_dim(const TileSpec::Member& m, int64_t tile) {
 Tiles::Tiles(TileSpec s) : slices_(s.slices), tile_(s.tile) {
   text_ = str_cat(" of ", slices_, ":");
   for (auto& m : s.members) {
-    text_ += " " + (m.op ? "rows of an op" : m.loop.describe()) + ";";
+    text_ += " " + (m.op ? m.op->describe() : m.loop.describe()) + ";";
     cost_ += LoopKernel::cost_of(m.loop) * slices_ / tile_;
   }
   text_.pop_back();
